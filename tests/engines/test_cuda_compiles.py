@@ -48,12 +48,13 @@ for width, bundles in ((3, 64), (8, 16)):
 # With 64 columns in two halves three programs are at work on a multiprocessor, whatever they leave behind.
 for program, other in (
     (programs.sums_resident, {"S": 1, "Q": 0, "SIZED": False}),
+    (programs.sums_resident, {"S": 5, "Q": 2, "SIZED": False, "BN": 64, "STAGES": 3}),
     (unit_programs.unit_sums, {"P": 5, "G": 4, "CUT": False}),
     (unit_programs.unit_sums, {"P": 8, "G": 2, "CUT": True}),
 ):
     if "P" in other:
         other = other | {"K": 64, "TERMS": 1, "CITYBLOCK": False, "RESIDENT": True}
-    made = compiled(program, **common | {"D": 64, "BN": 128}, **other)
+    made = compiled(program, **common | {"D": 64, "BN": 128} | other)
     assert 3 * (made.metadata.shared + 1024) <= 228 * 1024, made.metadata.shared
 print("compiled")
 """

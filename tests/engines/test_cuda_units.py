@@ -107,6 +107,17 @@ def test_the_same_bits_every_time():
     assert np.array_equal(first.sized, second.sized)
 
 
+def test_rows_are_put_into_their_places_once_for_all_kernels():
+    one = units(SMALL)
+    x = torch.randn((len(one.labels), 3), device=DEVICE)
+    looks = arrangement.Stacks.of, arrangement.Bundles.of
+    nammd.Cuda().unit_sums(KERNEL, ((x, one),))
+    assert all(map(one.has_been_looked_at, looks))
+    places = list(map(one.looked_at, looks))
+    nammd.Cuda().unit_sums(nammd.Gaussian(2.0), ((x, one),))
+    assert all(one.looked_at(look) is place for look, place in zip(looks, places, strict=True))
+
+
 @pytest.mark.parametrize("why", ["spread", "weights"])
 def test_what_the_program_cannot_do_is_left_to_the_tile_engine(why):
     kernel = nammd.Gaussian(0.05) if why == "spread" else KERNEL

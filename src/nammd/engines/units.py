@@ -8,8 +8,10 @@ of the units, and its sum of squares: numbers in proportion to the rows, never t
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +19,8 @@ from numpy.typing import NDArray
 from nammd.data.arrays import FloatArray
 
 Labels = NDArray[np.intp]
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +41,7 @@ class Units:
     labels: Labels = field(repr=False)
     weights: FloatArray | None = field(default=None, repr=False)
     reach: int = 0
+    _looks: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
 
     @cached_property
     def starts(self) -> Labels:
@@ -73,6 +78,17 @@ class Units:
         """Return the weighted sum of the values of each unit's rows."""
         sums: FloatArray = np.add.reduceat(self.row_weights * values, self.starts)
         return sums
+
+    def looked_at(self, look: Callable[[Units], T]) -> T:
+        """Return what a look at the units tells, which is taken the first time that somebody asks for it."""
+        if look not in self._looks:
+            self._looks[look] = look(self)
+        found: T = self._looks[look]
+        return found
+
+    def has_been_looked_at(self, look: Callable[[Units], Any]) -> bool:
+        """Tell whether that has been asked for."""
+        return look in self._looks
 
     def __len__(self) -> int:
         return len(self.starts)

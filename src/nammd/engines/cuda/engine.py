@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from nammd.data.arrays import Array, FloatArray, to_numpy
 from nammd.engines.cuda import unit_sums, weighted_rows
 from nammd.engines.cuda.families import can_stack, forms_of_many
+from nammd.engines.cuda.fetching import UnderWay
 from nammd.engines.cuda.launch import (
     VECTORS,
     Ladder,
@@ -38,7 +39,6 @@ from nammd.engines.tiles.engine import Tiles
 from nammd.engines.tiles.jobs import typical_value
 from nammd.engines.units import Units
 from nammd.kernels.base import Kernel, Precision
-from nammd.kernels.exponential import FLOAT32_LIMIT
 from nammd.kernels.family import powers_of
 
 PRECISIONS = ("high", "fast")
@@ -95,13 +95,8 @@ class Cuda(Engine):
         if ready is None:
             return Tiles().many_sums(kernels, *parts)
         operands = {id(sample): one for sample, one in zip(samples, ready, strict=True)}
-        power = kernels[0].exponentials()[0].power
-        found = [
-            self._within(operands[id(part[0])], power, ladder)
-            if len(part) == 1
-            else self._cross(operands[id(part[0])], operands[id(part[1])], power, ladder)
-            for part in parts
-        ]
+        given = [tuple(operands[id(sample)] for sample in part) for part in parts]
+        found = self._found(given, kernels[0].exponentials()[0].power, ladder)
         by = self.described(samples[0])
         return [Summed(tuple(each[k] for each in found), by) for k in range(ladder.count)]
 
@@ -139,17 +134,22 @@ class Cuda(Engine):
 
             make = weighted_rows.weighted if rows_alone else arranged
             ready = make(list(samples.values()), kernel.exponentials(), EXTRA, self._two)
-        if ready is None or any(one.operands.largest > FLOAT32_LIMIT for one in ready):
+        if ready is None or not all(one.operands.in_reach for one in ready):
             return Tiles().unit_sums(kernel, *parts)
         there, power = dict(zip(samples, ready, strict=True)), kernel.exponentials()[0].power
         given = [tuple(there[id(sample), id(units)] for sample, units in part) for part in parts]
         if not rows_alone:
             return Summed(tuple(unit_sums.summed(given, power, self._two)), self.described(first))
-        found: list[Any] = []
-        for part in given:
-            one, other, alone = part[0], part[-1], len(part) == 1
-            sums = self._sums(one.operands, other.operands, power, alone, weighted_rows.SIZED)
-            found.append(weighted_rows.within(one, sums) if alone else weighted_rows.cross(one, other, sums))
+        started = [
+            self._sums(part[0].operands, part[-1].operands, power, len(part) == 1, weighted_rows.SIZED)
+            for part in given
+        ]
+        found = [
+            weighted_rows.within(part[0], sums)
+            if len(part) == 1
+            else weighted_rows.cross(part[0], part[1], sums)
+            for part, sums in zip(given, started, strict=True)
+        ]
         return Summed(tuple(found), self.described(first))
 
     def can_compute(self, kernel: Kernel) -> bool:
@@ -231,35 +231,28 @@ class Cuda(Engine):
         from nammd.engines.cuda.programs import EXTRA
 
         ready = prepare(samples, kernel.exponentials(), EXTRA, self._two, scale)
-        return ready if all(one.largest <= FLOAT32_LIMIT for one in ready) else None
+        return ready if all(one.in_reach for one in ready) else None
 
-    def _within(self, one: Operands, power: int, ladder: Ladder) -> list[WithinSums]:
-        rows, columns, squares = self._sums(one, one, power, True, ladder)
-        every, totals = to_numpy(rows + columns)[:, : one.rows], to_numpy(squares)
-        return [WithinSums(every[k], float(totals[k])) for k in range(ladder.count)]
-
-    def _cross(self, one: Operands, other: Operands, power: int, ladder: Ladder) -> list[CrossSums]:
-        rows, columns, squares = (to_numpy(t) for t in self._sums(one, other, power, False, ladder))
-        paired = one.rows == other.rows
+    def _found(
+        self, parts: Sequence[tuple[Operands, ...]], power: int, ladder: Ladder
+    ) -> list[Sequence[WithinSums | CrossSums]]:
+        """Return the sums of every kernel, for every part; all are under way before one is waited for."""
+        started = [self._sums(part[0], part[-1], power, len(part) == 1, ladder) for part in parts]
+        diagonals = [_diagonals(*part, power, ladder) if len(part) == 2 else None for part in parts]
         return [
-            CrossSums(
-                rows[k, : one.rows],
-                columns[k, : other.rows],
-                float(squares[k]),
-                _diagonal(one, other, power, raised) if paired else None,
-            )
-            for k, raised in enumerate(ladder.powers())
+            _within(part[0], sums, ladder)
+            if len(part) == 1
+            else _cross(part[0], part[1], sums, diagonal, ladder)
+            for part, sums, diagonal in zip(parts, started, diagonals, strict=True)
         ]
 
-    def _sums(
-        self, one: Operands, other: Operands, power: int, within: bool, ladder: Ladder
-    ) -> tuple[Any, Any, Any]:
-        """Return row sums, column sums and squares of every kernel, in float64, on the device."""
+    def _sums(self, one: Operands, other: Operands, power: int, within: bool, ladder: Ladder) -> UnderWay:
+        """Begin with row sums, column sums and squares of every kernel, in float64, on the device."""
         shapes = shapes_of_sums(one, power, self._two, ladder)
         found: tuple[Any, Any, Any] = first_that_fits(
             shapes, lambda shape: self._sums_in(shape, one, other, power, within, ladder)
         )
-        return found
+        return UnderWay(*found)
 
     def _sums_in(
         self, shape: Shape, one: Operands, other: Operands, power: int, within: bool, ladder: Ladder
@@ -313,19 +306,35 @@ def _interpreting() -> bool:
     return bool(triton.knobs.runtime.interpret)
 
 
-def _diagonal(one: Operands, other: Operands, power: int, raised: int = 1) -> float:
-    """Return the sum of ``k(x_i, y_i) ** raised``, from the same rounded rows."""
+def _within(one: Operands, sums: UnderWay, ladder: Ladder) -> list[WithinSums]:
+    every, totals = sums.fetched(lambda rows, columns, squares: ((rows + columns)[:, : one.rows], squares))
+    return [WithinSums(every[k], float(totals[k])) for k in range(ladder.count)]
+
+
+def _cross(
+    one: Operands, other: Operands, sums: UnderWay, diagonals: UnderWay | None, ladder: Ladder
+) -> list[CrossSums]:
+    rows, columns, squares = sums.fetched(lambda r, c, s: (r[:, : one.rows], c[:, : other.rows], s))
+    paired = [None] * ladder.count if diagonals is None else diagonals.fetched()[0].tolist()
+    return [CrossSums(rows[k], columns[k], float(squares[k]), paired[k]) for k in range(ladder.count)]
+
+
+def _diagonals(one: Operands, other: Operands, power: int, ladder: Ladder) -> UnderWay | None:
+    """Begin with the sum of ``k(x_i, y_i)`` for every kernel, from the same rounded rows, if in pairs."""
     import torch
 
+    if one.rows != other.rows:
+        return None
     if power == 1:
         distance = (one.high - other.high).abs().double().sum(0)
-        values = torch.exp2(raised * ((one.left + other.right).double() - distance))[: one.rows]
-        return float(values.sum())
-    total = 0.0
+        exponents = ((one.left + other.right).double() - distance)[: one.rows]
+        return UnderWay(torch.stack([torch.exp2(raised * exponents).sum() for raised in ladder.powers()]))
+    found: Any = 0.0
     for at in range(0, one.padded, 1 << 16):
         rows = slice(at, at + (1 << 16))
         a, b, c, d = (t[:, rows].double() for t in (one.high, one.low, other.high, other.low))
         product = a * c if one.low is one.high else a * c + a * d + b * c
         norms = (one.left[:, rows].double() * other.right[:, rows].double()).sum(2)
-        total += float((torch.exp2(product.sum(2) + norms).sum(0) ** raised).sum())
-    return total
+        values = torch.exp2(product.sum(2) + norms).sum(0)
+        found = found + torch.stack([(values**raised).sum() for raised in ladder.powers()])
+    return UnderWay(found)

@@ -22,6 +22,9 @@ _PANEL_ROWS = 16384
 _MOST_SCALES = 5
 """Sums of so many kernels are left behind by one program."""
 
+_OF_THREE = 168
+"""Three programs of four warps are at work on a multiprocessor if no thread takes more registers."""
+
 FUSED = {"enable_fp_fusion": True}
 """Multiply and add in one step, whatever a version of Triton does by itself: digits must not depend on it."""
 
@@ -173,8 +176,9 @@ ONE_KERNEL = Ladder()
 def shapes_of_sums(one: Operands, power: int, two: bool, ladder: Ladder = ONE_KERNEL) -> list[Shape]:
     """Return shapes for sums, the fastest on Hopper chips first; the later ones need less of a chip."""
     if ladder.outputs > 2 and power == 2:  # sums of several kernels take more registers
-        stages = 3 if is_resident(one, power) else 2
-        return [Shape(64, 64, 4, stages), Shape(64, 64, 4, 1), Shape(64, 64, 4, 1, 16)]
+        if is_resident(one, power):
+            return [Shape(64, 64, 4, stages, registers=_OF_THREE) for stages in (3, 1)]
+        return [Shape(64, 64, 4, 2), Shape(64, 64, 4, 1), Shape(64, 64, 4, 1, 16)]
     if power == 1:
         return [Shape(16, 128, 1, 1), Shape(32, 64, 4, 1)]
     if is_resident(one, power):
@@ -250,6 +254,7 @@ def launch_sums(
             E=programs.EXTRA,
             WARPS=shape.warps,
             STAGES=shape.stages,
+            maxnreg=shape.registers,
             **ladder.constants,
             **FUSED,
         )
@@ -299,8 +304,7 @@ def shapes_of_unit_sums(one: Operands, power: int, two: bool) -> list[Shape]:
     if power == 1:
         return [Shape(64, 128, 4, 1)]
     if is_resident(one, power):
-        # Three programs are at work on a multiprocessor where none takes more registers or shared memory.
-        return [Shape(64, 128, 4, stages, registers=168) for stages in ((2, 1) if two else (3, 2, 1))]
+        return [Shape(64, 128, 4, stages, registers=_OF_THREE) for stages in ((2, 1) if two else (3, 2, 1))]
     return [Shape(64, 128, 4, 2), Shape(64, 128, 4, 2, 32), Shape(64, 128, 4, 1, 16)]
 
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from nammd.kernels.base import Exponential
+from nammd.kernels.exponential import FLOAT32_LIMIT
 
 BLOCK = 256
 """Rows are filled up to a multiple of this, so that tiles of any shape here fit."""
@@ -47,9 +48,9 @@ class Operands:
         The columns that carry norms and weights, in the first and in the second place of a product.
     rows, padded, width : int
         The number of rows, the same filled up, and the number of columns filled up.
-    largest : float
-        The largest half squared norm, in units of bandwidths; of city-block distances, infinity where float32
-        has too few digits for some row, and else 0.
+    largest : torch.Tensor
+        The largest half squared norm, in units of bandwidths, or not a number; of city-block distances,
+        infinity where float32 has too few digits for some row, and else 0.
     sizes : torch.Tensor or None
         How large each row is beside the largest one, in float32 and filled up, where sums are to be weighted
         by that.
@@ -62,8 +63,13 @@ class Operands:
     rows: int
     padded: int
     width: int
-    largest: float
+    largest: Any
     sizes: Any = None
+
+    @property
+    def in_reach(self) -> bool:
+        """Whether float32 has enough digits for all rows; whoever asks waits for the device."""
+        return float(self.largest) <= FLOAT32_LIMIT
 
     def spread(self, positions: Any, filled: int) -> Operands:
         """Return the same rows at some positions of so many, and nothing at all others."""
@@ -76,10 +82,12 @@ class Operands:
             data[:, positions] = self.high[:, rows]
             left[positions], right[positions] = self.left[rows], self.right[rows]
             return Operands(data, data, left, right, filled, padded, self.width, self.largest)
-        high, low = (
+        halves = (self.high,) if self.low is self.high else (self.high, self.low)
+        high, *more = (
             part.new_zeros((len(part), padded, self.width)).index_copy_(1, positions, part[:, rows])
-            for part in (self.high, self.low)
+            for part in halves
         )
+        [low] = more or [high]
         left, right = _empty(self.high, padded, self.left.shape[2])
         left[:, positions], right[:, positions] = self.left[:, rows], self.right[:, rows]
         return Operands(high, low, left, right, filled, padded, self.width, self.largest)
@@ -165,10 +173,8 @@ def _squared(
                 norms = norms - weights[at].clamp(min=_NOTHING)
             _split(log_weight - norms, left[position, at, :3])
             _split(-norms, right[position, at, 3:6])
-    largest = float(torch.stack(longest).max()) * math.log(2)  # that of rows not a number is not one
-    return Operands(
-        high, low, left, right, count, padded, width, math.inf if math.isnan(largest) else largest
-    )
+    largest = torch.stack(longest).max() * math.log(2)
+    return Operands(high, low, left, right, count, padded, width, largest)
 
 
 def _empty(high: Any, padded: int, extra: int) -> tuple[Any, Any]:
@@ -201,7 +207,7 @@ def _cityblock(sample: Any, term: Exponential, centre: Any, scale: float, weight
     data = torch.zeros((width, padded), dtype=torch.float32, device=sample.device)
     for at in _blocks(count, width):
         data[:, at] = ((term.embed(sample[at].double()) - centre) * math.log2(math.e)).T.float()
-    largest = 0.0 if float(data.abs().max()) <= _CITYBLOCK_LIMIT else math.inf
+    largest = torch.where(data.abs().max() <= _CITYBLOCK_LIMIT, 0.0, math.inf)
     right = torch.zeros(padded, dtype=torch.float32, device=sample.device)
     right[count:] = _NOTHING
     if weights is not None:

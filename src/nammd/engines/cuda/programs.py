@@ -99,16 +99,23 @@ def _raised(values, Q: tl.constexpr):
 
 
 @triton.jit
+def _own_columns(values, BM: tl.constexpr, BN: tl.constexpr):
+    """Add up, per row, the columns that belong to one thread: of every eight, two to each of four."""
+    every = tl.sum(tl.reshape(values, (BM, BN // 8, 8)), axis=1)
+    return tl.sum(tl.reshape(every, (BM, 4, 2)), axis=2)
+
+
+@triton.jit
 def _reduced(
-    values, out, by_square, by_column, RESIDENT: tl.constexpr,
+    values, by_square, by_column, RESIDENT: tl.constexpr,
     BM: tl.constexpr, BN: tl.constexpr, WARPS: tl.constexpr,
 ):  # fmt: skip
-    """Write the row sums of a tile, and add its squares and columns to those before."""
-    tl.store(out, tl.sum(values, axis=1))
-    by_square += tl.sum(values * values, axis=1)
+    """Add a tile's squares and columns to those before."""
     if RESIDENT:
+        by_square += _own_columns(values * values, BM, BN)
         by_column += _own_rows(values, BM, BN, WARPS)
     else:
+        by_square += tl.sum(values * values, axis=1)
         by_column += tl.sum(values, axis=0)
     return by_square, by_column
 
@@ -121,6 +128,7 @@ def _left_behind(
     here, down, panels = tl.program_id(0), tl.program_id(1), tl.num_programs(1)
     if RESIDENT:
         by_column = tl.sum(tl.sum(by_column, axis=1), axis=0)
+        by_square = tl.sum(by_square, axis=1)
     place = (scale * panels + down) * tl.num_programs(0) + here
     tl.store(column_sums + place.to(tl.int64) * BN + tl.arange(0, BN), by_column)
     tl.store(squares + place, tl.sum(by_square))
@@ -132,8 +140,14 @@ def _added(
     RESIDENT: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, WARPS: tl.constexpr,
     S: tl.constexpr, Q: tl.constexpr, SIZED: tl.constexpr,
 ):  # fmt: skip
-    """Add what a tile leaves behind, for every kernel, to what was there: squares and columns of each."""
-    s0, c0 = _reduced(values, out + rows, s0, c0, RESIDENT, BM, BN, WARPS)
+    """Add what a tile leaves behind, for every kernel, to what was there: squares and columns of each.
+
+    Row sums of four kernels are written at once: on their way each time all threads wait for each other.
+    """
+    r0 = tl.sum(values, axis=1)
+    if S == 1:
+        tl.store(out + rows, r0)  # before the others: they go on while these are on their way
+    s0, c0 = _reduced(values, s0, c0, RESIDENT, BM, BN, WARPS)
     if SIZED:
         tl.store(out + stride + rows, tl.sum(values * their_sizes[None, :], axis=1))
         weighted = values * tl.load(sizes + rows)[:, None]
@@ -141,18 +155,34 @@ def _added(
             c1 += _own_rows(weighted, BM, BN, WARPS)
         else:
             c1 += tl.sum(weighted, axis=0)
+    r1, r2, r3 = r0, r0, r0
     if S > 1:
         values = _raised(values, Q)
-        s1, c1 = _reduced(values, out + stride + rows, s1, c1, RESIDENT, BM, BN, WARPS)
+        r1 = tl.sum(values, axis=1)
+        s1, c1 = _reduced(values, s1, c1, RESIDENT, BM, BN, WARPS)
     if S > 2:
         values = _raised(values, Q)
-        s2, c2 = _reduced(values, out + 2 * stride + rows, s2, c2, RESIDENT, BM, BN, WARPS)
+        r2 = tl.sum(values, axis=1)
+        s2, c2 = _reduced(values, s2, c2, RESIDENT, BM, BN, WARPS)
     if S > 3:
         values = _raised(values, Q)
-        s3, c3 = _reduced(values, out + 3 * stride + rows, s3, c3, RESIDENT, BM, BN, WARPS)
+        r3 = tl.sum(values, axis=1)
+        s3, c3 = _reduced(values, s3, c3, RESIDENT, BM, BN, WARPS)
+    if S == 2:
+        which = tl.arange(0, 2)[None, :]
+        tl.store(out + rows[:, None] + which * stride, tl.join(r0, r1))
+    if S > 2:
+        odd, high = tl.arange(0, 2)[None, None, :], tl.arange(0, 2)[None, :, None]
+        which = odd * 2 + high
+        tl.store(
+            out + rows[:, None, None] + which * stride,
+            tl.join(tl.join(r0, r1), tl.join(r2, r3)),
+            mask=which < S,
+        )
     if S > 4:
         values = _raised(values, Q)
-        s4, c4 = _reduced(values, out + 4 * stride + rows, s4, c4, RESIDENT, BM, BN, WARPS)
+        tl.store(out + 4 * stride + rows, tl.sum(values, axis=1))
+        s4, c4 = _reduced(values, s4, c4, RESIDENT, BM, BN, WARPS)
     return s0, c0, s1, c1, s2, c2, s3, c3, s4, c4
 
 
@@ -224,7 +254,7 @@ def sums_resident(
     if within:
         stop = tl.minimum(stop, (first + here) * BN // BM)
     c0 = tl.zeros((WARPS, 8, BN), tl.float32)
-    s0 = tl.zeros((BM,), tl.float32)
+    s0 = tl.zeros((BM, 4), tl.float32)
     s1, c1, s2, c2, s3, c3, s4, c4 = s0, c0, s0, c0, s0, c0, s0, c0
     out = row_sums + here.to(tl.int64) * pitch
     stride = stride.to(tl.int64)

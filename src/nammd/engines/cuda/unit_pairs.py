@@ -146,9 +146,10 @@ class SectionPair:
                 add_up(part[None], total[None])
             for total, part, width in zip(self.found[2:], sums[2:], (columns, bundles), strict=True):
                 total[turn.first * width :][: part.shape[1]] = part.sum(0, dtype=torch.float64)
+            if self.there.cut:  # pieces of one unit, of which there are not many
+                pairs = torch.segment_reduce(pairs, "sum", lengths=turn.units, axis=0, unsafe=True)
             pairs = pairs.double()
             if self.there.cut:
-                pairs = torch.segment_reduce(pairs, "sum", lengths=turn.units, axis=0, unsafe=True)
                 pairs[0] += going_on
                 pairs, going_on = (pairs[:-1], pairs[-1]) if turn.open else (pairs, 0.0)
             if self.here.cut:

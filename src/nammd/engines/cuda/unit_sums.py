@@ -9,13 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from nammd.data.arrays import FloatArray, to_numpy
+from nammd.data.arrays import FloatArray
+from nammd.data.threads import each_in_threads
 from nammd.engines.cuda.arrangement import Bundles, Section, Stacks
-from nammd.engines.cuda.launch import (
-    Shape,
-    first_that_fits,
-    shapes_of_unit_sums,
-)
+from nammd.engines.cuda.fetching import fetched
+from nammd.engines.cuda.launch import Shape, first_that_fits, shapes_of_unit_sums
 from nammd.engines.cuda.operands import Operands, prepare
 from nammd.engines.cuda.unit_pairs import NEVER, PlacesOf, SectionPair, Side
 from nammd.engines.cuda.weighted_rows import LIGHTEST
@@ -27,6 +25,12 @@ _AT_ONCE = 4
 
 _LARGEST_NUMBER = 1 << 29
 """Of a unit; the program compares them in 32 bits."""
+
+_LOOKS = Stacks.of, Bundles.of
+"""Both are needed of every sample."""
+
+_VALUES = 8
+"""So many values are looked at for each row that is put in its place."""
 
 _EVERY = -NEVER
 """All numbers differ by more than this."""
@@ -53,12 +57,12 @@ class Arranged:
     @cached_property
     def rows(self) -> Side[Stacks]:
         """The sample as the rows of a Gram matrix."""
-        return self._side(Stacks.of(self.units))
+        return self._side(self.units.looked_at(Stacks.of))
 
     @cached_property
     def columns(self) -> Side[Bundles]:
         """The sample as its columns."""
-        return self._side(Bundles.of(self.units))
+        return self._side(self.units.looked_at(Bundles.of))
 
     def _side(self, places: PlacesOf) -> Side[PlacesOf]:
         import torch
@@ -94,6 +98,11 @@ def arranged(
         heaviest.append(most)
         weights.append(light)
     ready = prepare([sample for sample, _ in samples], terms, extra, two, log_weights=weights)
+    # While the device is at work on these.
+    looks = [(units, look) for _, units in samples for look in _LOOKS if not units.has_been_looked_at(look)]
+    if looks:
+        rows = sum(len(units.labels) for units, _ in looks)
+        each_in_threads(Units.looked_at, *zip(*looks, strict=True), values=_VALUES * rows)
     return [
         Arranged(units, one, most) for (_, units), one, most in zip(samples, ready, heaviest, strict=True)
     ]
@@ -185,13 +194,14 @@ class _Part:
         (one, other), (most, heaviest) = self.samples, (self.one.heaviest, self.other.heaviest)
         total = float(squares) * (most * heaviest) ** 2
         if self.alone:
-            rows, sized = to_numpy(mine.by_row + theirs.by_row), to_numpy(mine.by_unit + theirs.by_unit)
+            rows, sized = fetched(mine.by_row + theirs.by_row, mine.by_unit + theirs.by_unit)
             return UnitWithin(_whole(rows, one, most), sized * most**3, 2 * total)
+        rows, cols, sized_rows, sized_cols = fetched(mine.by_row, theirs.by_row, mine.by_unit, theirs.by_unit)
         return UnitCross(
-            _whole(to_numpy(mine.by_row), one, heaviest),
-            _whole(to_numpy(theirs.by_row), other, most),
-            to_numpy(mine.by_unit) * most * heaviest**2,
-            to_numpy(theirs.by_unit) * heaviest * most**2,
+            _whole(rows, one, heaviest),
+            _whole(cols, other, most),
+            sized_rows * most * heaviest**2,
+            sized_cols * heaviest * most**2,
             total,
         )
 

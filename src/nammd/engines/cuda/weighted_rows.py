@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from nammd.data.arrays import FloatArray, to_numpy
+from nammd.engines.cuda.fetching import UnderWay
 from nammd.engines.cuda.launch import Ladder
 from nammd.engines.cuda.operands import Operands, prepare
 from nammd.engines.units import UnitCross, Units, UnitWithin
@@ -33,14 +33,14 @@ class Weighted:
     ----------
     operands : Operands
         The rows.
-    weights : array
+    weights : torch.Tensor
         The weights, divided by the largest one.
     heaviest : float
         The largest one.
     """
 
     operands: Operands
-    weights: FloatArray
+    weights: Any
     heaviest: float
 
 
@@ -70,29 +70,39 @@ def weighted(
     there = [torch.asarray(each, device=rows.device) for (rows, _), each in zip(samples, light, strict=True)]
     ready = prepare([rows for rows, _ in samples], terms, extra, two, log_weights=[w.log2() for w in there])
     found = []
-    for one, sizes, each, most in zip(ready, there, light, heaviest, strict=True):
-        filled = torch.zeros(one.padded, dtype=torch.float32, device=sizes.device)
-        filled[: one.rows] = sizes
-        found.append(Weighted(replace(one, sizes=filled), each, most))
+    for one, weights, most in zip(ready, there, heaviest, strict=True):
+        filled = torch.zeros(one.padded, dtype=torch.float32, device=weights.device)
+        filled[: one.rows] = weights
+        found.append(Weighted(replace(one, sizes=filled), weights, most))
     return found
 
 
-def within(one: Weighted, sums: tuple[Any, Any, Any]) -> UnitWithin:
+def within(one: Weighted, sums: UnderWay) -> UnitWithin:
     """Return the sums over pairs of rows of one sample, from those that the programs leave behind."""
-    rows, sized = to_numpy(sums[0] + sums[1])[:, : one.operands.rows]
     most = one.heaviest
-    return UnitWithin(rows / one.weights * most, sized * most**3, float(sums[2][0]) * most**4)
+
+    def of_units(rows: Any, columns: Any, squares: Any) -> Sequence[Any]:
+        by_row, sized = (rows + columns)[:, : one.operands.rows]
+        return by_row / one.weights * most, sized * most**3, squares
+
+    rows, sized, squares = sums.fetched(of_units)
+    return UnitWithin(rows, sized, float(squares[0]) * most**4)
 
 
-def cross(one: Weighted, other: Weighted, sums: tuple[Any, Any, Any]) -> UnitCross:
+def cross(one: Weighted, other: Weighted, sums: UnderWay) -> UnitCross:
     """Return the sums over pairs of a row of one sample and a row of the other, likewise."""
-    rows, sized_rows = to_numpy(sums[0])[:, : one.operands.rows]
-    cols, sized_cols = to_numpy(sums[1])[:, : other.operands.rows]
     both = one.heaviest * other.heaviest
-    return UnitCross(
-        rows / one.weights * other.heaviest,
-        cols / other.weights * one.heaviest,
-        sized_rows * both * other.heaviest,
-        sized_cols * both * one.heaviest,
-        float(sums[2][0]) * both**2,
-    )
+
+    def of_units(rows: Any, columns: Any, squares: Any) -> Sequence[Any]:
+        by_row, sized_rows = rows[:, : one.operands.rows]
+        by_column, sized_columns = columns[:, : other.operands.rows]
+        return (
+            by_row / one.weights * other.heaviest,
+            by_column / other.weights * one.heaviest,
+            sized_rows * both * other.heaviest,
+            sized_columns * both * one.heaviest,
+            squares,
+        )
+
+    rows, cols, sized_rows, sized_cols, squares = sums.fetched(of_units)
+    return UnitCross(rows, cols, sized_rows, sized_cols, float(squares[0]) * both**2)
