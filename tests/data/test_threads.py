@@ -6,7 +6,7 @@ import pytest
 from nammd.data import ordering, threads
 from nammd.data.ordering import ascending, stable_order
 from nammd.data.repeats import row_keys
-from nammd.data.threads import each_in_threads
+from nammd.data.threads import beside, each_in_threads
 
 
 def test_results_are_in_their_order_and_come_from_several_threads(monkeypatch):
@@ -39,6 +39,45 @@ def test_the_first_error_is_raised(monkeypatch):
 
     with pytest.raises(ValueError, match="column 0"):
         each_in_threads(fail, range(4), values=1 << 22)
+
+
+def test_one_thing_goes_on_beside_another(monkeypatch):
+    monkeypatch.setattr(threads, "cpu_count", lambda: 2)
+    begun, go_on = threading.Event(), threading.Event()
+
+    def look():
+        begun.set()
+        assert go_on.wait(10)
+        return np.geterr()["divide"], threading.current_thread().name
+
+    with np.errstate(divide="raise"):
+        found = beside(look, 1 << 22)
+    assert begun.wait(10)  # nobody has asked yet
+    go_on.set()
+    how, name = found()
+    assert how == "raise"  # what was said there holds here
+    assert name != threading.current_thread().name
+
+
+def test_an_error_beside_is_raised_when_somebody_asks(monkeypatch):
+    monkeypatch.setattr(threads, "cpu_count", lambda: 2)
+
+    def fail():
+        raise ValueError("no such column")
+
+    found = beside(fail, 1 << 22)
+    with pytest.raises(ValueError, match="no such column"):
+        found()
+
+
+@pytest.mark.parametrize(("cpus", "values"), [(1, 1 << 22), (2, 1000)])
+def test_little_work_waits_until_somebody_asks(monkeypatch, cpus, values):
+    monkeypatch.setattr(threads, "cpu_count", lambda: cpus)
+    calls = []
+    found = beside(lambda: calls.append(threading.current_thread()), values)
+    assert not calls
+    found()
+    assert calls == [threading.current_thread()]
 
 
 @pytest.mark.parametrize("cpus", [1, 2, 5, 16])

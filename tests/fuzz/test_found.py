@@ -31,9 +31,9 @@ def test_p_values_are_at_most_one(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_column_that_does_not_vary_goes_together_with_none() -> None:
-    still, moving = SimpleNamespace(spread=0.0), SimpleNamespace(spread=2.0)
-    assert _in_units(1.0, SimpleNamespace(both=lambda _: (still, moving)), 0) == 0.0  # type: ignore[arg-type]
-    assert _in_units(1.0, SimpleNamespace(both=lambda _: (moving, moving)), 0) == 0.5  # type: ignore[arg-type]
+    sample = SimpleNamespace(unit=np.array([0.0, 4.0]))
+    assert _in_units(1.0, sample, 0) == 0.0  # type: ignore[arg-type]
+    assert _in_units(1.0, sample, 1) == 0.5  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("end", [0, 5e-324, 1e-9, 0.5, -1.0, 2.0**65])

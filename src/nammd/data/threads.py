@@ -1,4 +1,4 @@
-"""Columns, or parts of rows, side by side in threads: `each_in_threads`.
+"""Columns, or parts of rows, side by side in threads: `each_in_threads`; one thing beside another: `beside`.
 
 NumPy and Arrow leave Python to others in whatever takes long.
 """
@@ -34,6 +34,26 @@ def each_in_threads(function: Callable[..., T], *many: Iterable[Any], values: in
         found = list(pool.map(function, *zip(*calls, strict=True)))
     _give_back_memory()
     return found
+
+
+def beside(function: Callable[[], T], values: int) -> Callable[[], T]:
+    """Begin with a function in a thread of its own, if it looks at many values; what is returned waits.
+
+    Of few values it is called only then.
+
+    >>> more = beside(lambda: sum(range(10)), values=10)
+    >>> more()
+    45
+    """
+    if values < _THREADS_PAY or cpu_count() < 2:
+        return function
+    from concurrent.futures import ThreadPoolExecutor
+    from contextvars import copy_context
+
+    pool = ThreadPoolExecutor(1, thread_name_prefix="nammd")
+    begun = pool.submit(copy_context().run, function)
+    pool.shutdown(wait=False)
+    return begun.result
 
 
 def _give_back_memory() -> None:

@@ -135,9 +135,10 @@ class Sample:
 
     def looked_at(self, name: str, look: Callable[[Array], Any]) -> Any:
         """Return what a look at the points tells, which is taken the first time that somebody asks for it."""
-        if name not in self._looks:
-            self._looks[name] = look(self.points)
-        return self._looks[name]
+        looks = self._looks
+        if name not in looks:
+            looks[name] = look(self.points)
+        return looks[name]
 
     def taken(self, rows: Positions) -> Sample:
         """Return some of the rows as a sample."""

@@ -154,7 +154,9 @@ def _quantiles(points: FloatArray, places: Sequence[tuple[int, int]]) -> Iterato
     filled = np.logical_or.reduce(points, axis=0).tolist()
     whole = [flag < 0 or not filled[flag] for _, flag in places]
     slots = [slot for (slot, _), every in zip(places, whole, strict=True) if every]
-    together = iter(np.quantile(points[:, slots], QUANTILES, axis=0).T if slots else ())
+    # In order, they are found in a fraction of the time.
+    ordered = np.sort(points[:, slots].T, axis=1)
+    together = iter(np.quantile(ordered, QUANTILES, axis=1).T if slots else ())
     for place, every in zip(places, whole, strict=True):
         if every:
             yield len(points), next(together)

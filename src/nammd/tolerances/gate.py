@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Literal
 
-from nammd.data.arrays import FloatArray
+import numpy as np
+
+from nammd.data.arrays import FloatArray, is_spread
 from nammd.data.dataset import Dataset
 from nammd.data.opening import open_all
 from nammd.data.row_grouping import NO_GROUPING, RowGrouping, dataset_with_grouping, grouping_of_summary
 from nammd.data.several import by_name
+from nammd.data.threads import beside
 from nammd.encoding.changes import Changes, changes
 from nammd.engines import Engine, workers_read_files
 from nammd.engines.blas import single_threaded_blas
@@ -182,24 +186,26 @@ class Gate:
         limits = self.tolerance.column_tolerances
         known = () if limits is None else limits.negligible_facts()
         rules = replace(rules or self.tolerance.fact_rules, joint_only=joint_only, negligible=known)
+        # What needs no sums goes on beside these where another device computes them.
+        looks = beside(partial(self._looked_at, candidate, alpha), _values_elsewhere(candidate))
         shared = self.is_the_one
         margins = self._comparing.margins(candidate.reference, candidate.sample, shared)
         scales = (1.0, *(each.scale for each in margins))
         evidence = self._gathered(candidate, scales)
+        columns, facts = looks()
         each_nearest = self._nearest(candidate, evidence, scales)
         estimate, nearest, bars = Estimate.of(evidence[0]), each_nearest[0], self.tolerance.bars
         held = [Held.of(bar, *pvalues(bar, estimate, shared, nearest)) for bar in bars]
         p_close, p_main = combined(held)
         comparable = self._columns.comparable(candidate.sample.dataset)
-        columns: tuple[ColumnCheck, ...] = ()
         pairs: tuple[PairCheck, ...] = ()
-        if comparable and not nearest.pair.void:
+        if nearest.pair.void:
+            columns = ()
+        elif comparable:
             like = dict(self.tolerance.like(nearest))
-            columns = self._columns.check(candidate.tally, COLUMNS.level("columns", alpha))
             pairs = self._columns.check_pairs(candidate.tally, WHOLE.level("pairs", alpha), like, columns)
             if pairs:
                 columns = at_level(columns, WHOLE.level("columns", alpha))
-        facts = self.facts(candidate)
         judged = bool(columns) and self.tolerance.column_tolerances is not None and not joint_only
         family = (WHOLE if pairs else COLUMNS) if judged else JOINT
         main = self.tolerance.epsilon, p_main
@@ -244,6 +250,15 @@ class Gate:
         for near, each in zip(each_nearest, evidence, strict=True):
             forget_kernel_values(near, each)
         return Verdict(found)
+
+    def _looked_at(
+        self, candidate: Candidate, alpha: float
+    ) -> tuple[tuple[ColumnCheck, ...], tuple[Fact, ...]]:
+        """Return the columns by themselves, as if no pairs were asked about, and what is counted."""
+        columns: tuple[ColumnCheck, ...] = ()
+        if self._columns.comparable(candidate.sample.dataset):
+            columns = self._columns.check(candidate.tally, COLUMNS.level("columns", alpha))
+        return columns, self.facts(candidate)
 
     def check_all(
         self,
@@ -471,3 +486,10 @@ class Gate:
     def _setting(self, estimate: Estimate, nearest: Nearest, alpha: float, part: float) -> Setting:
         bar, several = self.tolerance.farthest, len(self.tolerance.bars)
         return Setting(bar, several, nearest.pair, estimate.m, self.is_the_one, alpha, part)
+
+
+def _values_elsewhere(candidate: Candidate) -> int:
+    """Return how many values of a candidate are on a device; sums of others take all threads there are."""
+    points = candidate.sample.points
+    here = not candidate.sample.keeps_rows or isinstance(points, np.ndarray) or is_spread(points)
+    return 0 if here else math.prod(points.shape)

@@ -195,7 +195,7 @@ def check_relations(
     pvalues, changes = np.ones(len(limits.negligible)), np.zeros(len(limits.negligible))
     stacks = (reference if candidate.grouped is None else candidate).stacks
     for pairs in stacks:
-        unit = np.array([_unit(reference, k) for k in pairs])
+        unit = reference.unit[pairs]
         margin = limits.negligible[pairs] ** 2 * unit
         [before], now = aligned([reference.cells(pairs)], candidate.cells(pairs))
         x, y = reference.relation(pairs, before), candidate.relation(pairs, now)
@@ -211,7 +211,7 @@ def check_relations(
                 break
             parts, now = aligned(mixed([reference, *others], shares, left), candidate.cells(left))
             mixture, y = relation_of(parts), candidate.relation(left, now)
-            unit = np.array([_unit(reference, k) for k in left])
+            unit = reference.unit[left]
             apart = np.maximum(difference(mixture, y), 0.0) / unit
             found = beyond(mixture, y, limits.negligible[left] ** 2 * unit)
             for k, pvalue, change in zip(left, found.tolist(), apart.tolist(), strict=True):
@@ -259,11 +259,6 @@ def _mixtures(labels: Sequence[str], like: Mapping[str, float]) -> Iterator[list
             yield [1 - step, *(step * (j == k) for j in range(count))]
 
 
-def _unit(sample: SampleRelations, pair: int) -> float:
-    one, two = sample.both(pair)
-    return one.spread * two.spread
-
-
 def _strength(sample: SampleRelations, pair: int) -> float:
     """Return how strongly two columns go together, in the unit of changes."""
     return _in_units(float(sample.relation([pair]).squared[0]), sample, pair)
@@ -271,7 +266,7 @@ def _strength(sample: SampleRelations, pair: int) -> float:
 
 def _in_units(squared: float, sample: SampleRelations, pair: int) -> float:
     """Return the size of a squared covariance; a column that does not vary goes together with none."""
-    unit = _unit(sample, pair)
+    unit = float(sample.unit[pair])
     return float(np.sqrt(max(squared, 0.0) / unit)) if unit > 0 else 0.0
 
 

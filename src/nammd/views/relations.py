@@ -125,6 +125,11 @@ class SampleRelations:
         one, two = self.columns.pairs[pair]
         return self.columns.classes[one], self.columns.classes[two]
 
+    @cached_property
+    def unit(self) -> FloatArray:
+        """What changes of every pair are measured in, squared: how much its columns vary by themselves."""
+        return np.array([one.spread * two.spread for one, two in map(self.both, range(len(self.counts)))])
+
     def table(self, pair: int) -> FloatArray:
         """Return the share of rows in every cell of a pair."""
         one, two = self.both(pair)
