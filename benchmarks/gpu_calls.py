@@ -149,6 +149,28 @@ def _scales(rows: int, device: dict[str, Any]) -> Iterator[Measurement]:
     what = f"distance at all scales / joint sums, n = {rows:,}, d = {_COLUMNS}"
     details = device | {"seconds": {"scales": took, "joint": joint}}
     yield Measurement(what, took / joint, "x", at_most(_TIMES_JOINT), details)
+    error = scale_error(nammd.Cuda(), kernel, x[:_COMPARED_ROWS], y[:_COMPARED_ROWS])
+    what = f"sums at all scales against float64, {_COMPARED_ROWS:,} rows: largest error over power"
+    yield Measurement(what, 1e6 * error, "ppm", at_most(_PARTS_PER_MILLION), device)
+
+
+def scale_error(engine: Any, kernel: nammd.Gaussian, x: Any, y: Any) -> float:
+    """Return the largest error of any sum at five scales over the power there, against float64 on the CPU.
+
+    Of sums of rows it is that beside the mean of all; rounding grows with the power of a kernel value.
+    """
+    kernels = [nammd.Gaussian(kernel.bandwidth * 2.0**-k) for k in range(5)]
+    one, two = (to_numpy(z).astype(np.float64) for z in (x, y))
+    found = engine.many_sums(kernels, (x,), (x, y))
+    expected = nammd.Tiles().many_sums(kernels, (one,), (one, two))
+    errors = [
+        np.abs(np.asarray(getattr(ours, name)) - value).max() / np.mean(value) / 4**k
+        for k, (mine, right) in enumerate(zip(found, expected, strict=True))
+        for ours, theirs in zip(mine, right, strict=True)
+        for name, value in vars(theirs).items()
+        if name in ("rows", "cols", "squares")
+    ]
+    return float(max(errors))
 
 
 def _tolerances(rows: int, few: int, device: dict[str, Any]) -> Iterator[Measurement]:

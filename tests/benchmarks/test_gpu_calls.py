@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from benchmarks.gpu_calls import first_rows, unit_error
+from benchmarks.gpu_calls import first_rows, scale_error, unit_error
 
 import nammd
 from nammd.engines.units import Units
@@ -33,3 +33,17 @@ def test_units_of_the_first_rows():
     some = first_rows(Units(np.repeat(np.arange(9), 3), np.arange(27.0) + 1), 10)
     assert some.labels.tolist() == [0, 0, 0, 1, 1, 1, 2, 2, 2, 3]
     assert some.weights.tolist() == list(range(1, 11))
+
+
+@pytest.mark.parametrize("off", [0.0, 1e-3])
+def test_the_error_at_scales_is_that_of_any_sum(off):
+    """It is none of the tile engine in float64, and that of the sum that is wrong at any scale."""
+
+    class Wrong(nammd.Tiles):
+        def many_sums(self, kernels, *parts):
+            found = super().many_sums(kernels, *parts)
+            found[2].parts[1].cols[3] += off * 16 * found[2].parts[1].cols.mean()
+            return found
+
+    x, y = np.random.default_rng(2).normal(size=(2, 60, 3))
+    assert scale_error(Wrong(), nammd.Gaussian(2.0), x, y) == pytest.approx(off, abs=1e-6)
