@@ -490,6 +490,7 @@ class Gate:
 
 def _values_elsewhere(candidate: Candidate) -> int:
     """Return how many values of a candidate are on a device; sums of others take all threads there are."""
-    points = candidate.sample.points
-    here = not candidate.sample.keeps_rows or isinstance(points, np.ndarray) or is_spread(points)
-    return 0 if here else math.prod(points.shape)
+    sample = candidate.sample
+    if not sample.keeps_rows or isinstance(sample.points, np.ndarray) or is_spread(sample.points):
+        return 0
+    return math.prod(sample.points.shape)
