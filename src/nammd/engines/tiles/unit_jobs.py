@@ -168,8 +168,12 @@ class _UnitJob:
         self, tile: Array, one: Span, two: Span, high: slice, wide: slice
     ) -> tuple[Array, Array, Array]:
         by_row = tile @ two.here("weights", wide, tile, self.bound.precision)
-        by_column = one.here("weights", high, tile, self.bound.precision) @ tile
-        pairs = two.by_unit(one.by_unit(tile, high).T, wide).T
+        some = one.by_unit(tile, high)
+        if some is tile:
+            by_column = one.here("weights", high, tile, self.bound.precision) @ tile
+        else:  # of sums over units, which are fewer than rows
+            by_column = namespace(some).sum(some, axis=0)
+        pairs = two.by_unit(some.T, wide).T
         return in_float64(by_row), in_float64(by_column), in_float64(pairs)
 
 
@@ -292,7 +296,8 @@ def _without(tile: Array, one: tuple[Span, slice], two: tuple[Span, slice]) -> A
     """Return a tile with zeros where two rows are of one unit, or of units that are too near."""
     left, right = (span.here("labels", rows, tile, "int64") for span, rows in (one, two))
     xp = namespace(tile)
-    near = xp.abs(left[:, None] - right[None, :]) <= one[0].units.reach
+    left, right, reach = left[:, None], right[None, :], one[0].units.reach
+    near = left == right if reach == 0 else xp.abs(left - right) <= reach
     if xp is np:
         tile[near] = 0.0
         return tile
