@@ -60,7 +60,7 @@ def test_they_are_those_of_the_full_matrices(case, tile):
 
 
 def test_units_larger_than_the_tiles_of_any_size():
-    """The pieces of a unit are others where it is in the rows of a tile than where it is in its columns."""
+    """Its pieces are in the rows of tiles and in the columns of others."""
     rng = np.random.default_rng(5)
     one, two = units(rng, 2, (1100, 1400), weighted=True), units(rng, 2, (1100, 1400), first=1)
     x, y = rng.normal(size=(len(one.labels), 2)), rng.normal(size=(len(two.labels), 2))

@@ -2,6 +2,7 @@
 
 Panels and tiles are cut at the borders of units, and a tile is summed to one number for each pair of units
 before it is squared. A unit that is larger than a tile fills a panel of its own, whose tiles are added up.
+Tiles are square, as high as those of rows: the same units are in their rows and in their columns.
 """
 
 from __future__ import annotations
@@ -88,7 +89,7 @@ class Span:
 
     def here(self, what: str, rows: slice, tile: Array, precision: str = "float64") -> Array:
         """Return the weights or labels of some rows, or the sizes of the units, where a tile of theirs is."""
-        key = what, rows.start, rows.stop, precision  # rows and columns are cut into other pieces
+        key = what, rows.start, rows.stop, precision
         if key not in self._kept:
             every = {
                 "weights": self.units.row_weights,
@@ -120,12 +121,12 @@ class _UnitJob:
         bound: BoundKernel,
         samples: tuple[Array, ...],
         spans: tuple[Sequence[Span], Sequence[Span]],
-        tile: tuple[int, int],
+        height: int,
         buffers: Buffers,
         powers: Sequence[int],
     ) -> None:
         first = samples[0]
-        self.bound, self.samples, self.buffers, self.most = bound, samples, buffers, tile
+        self.bound, self.samples, self.buffers, self.height = bound, samples, buffers, height
         self.powers, self.count = powers, len(powers)
         self.spans, self.across = spans
         self.starts = range(len(self.spans))
@@ -139,7 +140,7 @@ class _UnitJob:
 
         They are where the samples are, in float64. `apart`: all pairs count.
         """
-        highs, wides = list(one.pieces(self.most[0])), list(two.pieces(self.most[1]))
+        highs, wides = list(one.pieces(self.height)), list(two.pieces(self.height))
         rows: list[list[Any]] = [[0.0] * len(highs) for _ in self.powers]
         cols: list[list[Any]] = [[0.0] * len(wides) for _ in self.powers]
         sums: list[Any] = [0.0] * self.count
@@ -196,8 +197,8 @@ class UnitWithinJob(_UnitJob):
         buffers: Buffers,
         powers: Sequence[int] = (1,),
     ) -> None:
-        spans = Span.all_of(units, min(tile))
-        super().__init__(bound, (sample,), (spans, spans), tile, buffers, powers)
+        spans = Span.all_of(units, tile[0])
+        super().__init__(bound, (sample,), (spans, spans), tile[0], buffers, powers)
         self.rows = np.zeros((self.count, len(units.labels)))
         self.sized, self.squares = np.zeros((self.count, len(units))), np.zeros(self.count)
 
@@ -250,8 +251,8 @@ class UnitCrossJob(_UnitJob):
         buffers: Buffers,
         powers: Sequence[int] = (1,),
     ) -> None:
-        x, y = (Span.all_of(each, min(tile)) for each in units)
-        super().__init__(bound, samples, (x, y), tile, buffers, powers)
+        x, y = (Span.all_of(each, tile[0]) for each in units)
+        super().__init__(bound, samples, (x, y), tile[0], buffers, powers)
         # Blocks in time are no units of the other sample, whatever their numbers.
         common = np.intersect1d(units[0].numbers, units[1].numbers, assume_unique=True)
         self.apart = len(common) == 0 or units[0].reach > 0
