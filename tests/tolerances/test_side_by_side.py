@@ -7,7 +7,7 @@ import pytest
 
 import nammd
 from nammd.data import threads
-from nammd.tolerances.gate import Gate
+from nammd.tolerances.gate import Gate, _values_elsewhere
 
 
 def table(seed: int, shift: float = 0.0) -> dict[str, np.ndarray]:
@@ -58,3 +58,20 @@ def test_an_error_there_is_the_error_of_the_check(monkeypatch):
     monkeypatch.setattr(Gate, "facts", fail)
     with pytest.raises(ValueError, match="column 'amount' cannot be looked at"):
         tolerance.check(REFERENCE, CANDIDATES["like it"])
+
+
+@pytest.mark.parametrize(("kind", "values"), [("tensor", 1200), ("array", 0), ("sketch", 0), ("dask", 0)])
+def test_only_of_data_on_a_device_are_values_counted(kind, values):
+    """Threads that sum, on this machine or others, would be in the way of one more."""
+    x, y = np.random.default_rng(4).normal(size=(2, 400, 3))
+    kernel = nammd.RandomFeatures(nammd.Gaussian(2.0), 64)
+    if kind == "tensor":
+        torch = pytest.importorskip("torch")
+        x, y = torch.asarray(x), torch.asarray(y)
+    elif kind == "sketch":
+        x, y = (nammd.Sketch.of(each, kernel) for each in (x, y))
+    elif kind == "dask":
+        da = pytest.importorskip("dask.array")
+        x, y = (da.from_array(each, chunks=(100, -1)) for each in (x, y))
+    gate = nammd.Tolerance.at(0.02, kernel, n_columns=3).with_reference(x)
+    assert _values_elsewhere(gate.candidate(gate._open(y))) == values

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any
 
 from nammd.data.arrays import FloatArray, to_numpy
@@ -41,7 +42,15 @@ class UnderWay:
         last = last or (lambda *results: results)
         if self.done is None:
             return fetched(*last(*self.results))
-        beside = torch.cuda.Stream(self.device)  # type: ignore[no-untyped-call]
+        beside = _beside(self.device)
         with torch.cuda.stream(beside):
             beside.wait_event(self.done)
             return fetched(*last(*self.results))
+
+
+@cache
+def _beside(device: Any) -> Any:
+    """Return a stream of a device to fetch on, always the same: PyTorch keeps memory for each one apart."""
+    import torch
+
+    return torch.cuda.Stream(device)  # type: ignore[no-untyped-call]
