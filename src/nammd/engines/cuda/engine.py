@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from nammd.data.arrays import Array, FloatArray, to_numpy
 from nammd.engines.cuda import unit_sums, weighted_rows
 from nammd.engines.cuda.families import can_stack, forms_of_many
-from nammd.engines.cuda.fetching import UnderWay
+from nammd.engines.cuda.fetching import UnderWay, all_done
 from nammd.engines.cuda.launch import (
     VECTORS,
     Ladder,
@@ -140,17 +140,13 @@ class Cuda(Engine):
         given = [tuple(there[id(sample), id(units)] for sample, units in part) for part in parts]
         if not rows_alone:
             return Summed(tuple(unit_sums.summed(given, power, self._two)), self.described(first))
-        started = [
-            self._sums(part[0].operands, part[-1].operands, power, len(part) == 1, weighted_rows.SIZED)
-            for part in given
-        ]
-        found = [
-            weighted_rows.within(part[0], sums)
-            if len(part) == 1
-            else weighted_rows.cross(part[0], part[1], sums)
-            for part, sums in zip(given, started, strict=True)
-        ]
-        return Summed(tuple(found), self.described(first))
+
+        def begun(part: tuple[Any, ...]) -> UnderWay:
+            one, other, alone = part[0], part[-1], len(part) == 1
+            sums = self._sums(one.operands, other.operands, power, alone, weighted_rows.SIZED)
+            return weighted_rows.within(one, *sums) if alone else weighted_rows.cross(one, other, *sums)
+
+        return Summed(tuple(all_done(begun, given)), self.described(first))
 
     def can_compute(self, kernel: Kernel) -> bool:
         """Tell whether there are programs for a kernel; any other is left to `Tiles` on the same device."""
@@ -236,23 +232,27 @@ class Cuda(Engine):
     def _found(
         self, parts: Sequence[tuple[Operands, ...]], power: int, ladder: Ladder
     ) -> list[Sequence[WithinSums | CrossSums]]:
-        """Return the sums of every kernel, for every part; all are under way before one is waited for."""
-        started = [self._sums(part[0], part[-1], power, len(part) == 1, ladder) for part in parts]
-        diagonals = [_diagonals(*part, power, ladder) if len(part) == 2 else None for part in parts]
-        return [
-            _within(part[0], sums, ladder)
-            if len(part) == 1
-            else _cross(part[0], part[1], sums, diagonal, ladder)
-            for part, sums, diagonal in zip(parts, started, diagonals, strict=True)
-        ]
+        """Return the sums of every kernel, for every part."""
 
-    def _sums(self, one: Operands, other: Operands, power: int, within: bool, ladder: Ladder) -> UnderWay:
+        def begun(part: tuple[Operands, ...]) -> UnderWay:
+            one, other = part[0], part[-1]
+            rows, columns, squares = self._sums(one, other, power, len(part) == 1, ladder)
+            if len(part) == 1:
+                return UnderWay(_within, (rows + columns)[:, : one.rows], squares)
+            paired = _diagonals(one, other, power, ladder)
+            return UnderWay(_cross, rows[:, : one.rows], columns[:, : other.rows], squares, *paired)
+
+        return all_done(begun, parts)
+
+    def _sums(
+        self, one: Operands, other: Operands, power: int, within: bool, ladder: Ladder
+    ) -> tuple[Any, Any, Any]:
         """Begin with row sums, column sums and squares of every kernel, in float64, on the device."""
         shapes = shapes_of_sums(one, power, self._two, ladder)
         found: tuple[Any, Any, Any] = first_that_fits(
             shapes, lambda shape: self._sums_in(shape, one, other, power, within, ladder)
         )
-        return UnderWay(*found)
+        return found
 
     def _sums_in(
         self, shape: Shape, one: Operands, other: Operands, power: int, within: bool, ladder: Ladder
@@ -306,29 +306,27 @@ def _interpreting() -> bool:
     return bool(triton.knobs.runtime.interpret)
 
 
-def _within(one: Operands, sums: UnderWay, ladder: Ladder) -> list[WithinSums]:
-    every, totals = sums.fetched(lambda rows, columns, squares: ((rows + columns)[:, : one.rows], squares))
-    return [WithinSums(every[k], float(totals[k])) for k in range(ladder.count)]
+def _within(rows: FloatArray, squares: FloatArray) -> list[WithinSums]:
+    return list(map(WithinSums, rows, squares.tolist()))
 
 
 def _cross(
-    one: Operands, other: Operands, sums: UnderWay, diagonals: UnderWay | None, ladder: Ladder
+    rows: FloatArray, columns: FloatArray, squares: FloatArray, *paired: FloatArray
 ) -> list[CrossSums]:
-    rows, columns, squares = sums.fetched(lambda r, c, s: (r[:, : one.rows], c[:, : other.rows], s))
-    paired = [None] * ladder.count if diagonals is None else diagonals.fetched()[0].tolist()
-    return [CrossSums(rows[k], columns[k], float(squares[k]), paired[k]) for k in range(ladder.count)]
+    diagonals = paired[0].tolist() if paired else [None] * len(rows)
+    return list(map(CrossSums, rows, columns, squares.tolist(), diagonals))
 
 
-def _diagonals(one: Operands, other: Operands, power: int, ladder: Ladder) -> UnderWay | None:
+def _diagonals(one: Operands, other: Operands, power: int, ladder: Ladder) -> list[Any]:
     """Begin with the sum of ``k(x_i, y_i)`` for every kernel, from the same rounded rows, if in pairs."""
     import torch
 
     if one.rows != other.rows:
-        return None
+        return []
     if power == 1:
         distance = (one.high - other.high).abs().double().sum(0)
         exponents = ((one.left + other.right).double() - distance)[: one.rows]
-        return UnderWay(torch.stack([torch.exp2(raised * exponents).sum() for raised in ladder.powers()]))
+        return [torch.stack([torch.exp2(raised * exponents).sum() for raised in ladder.powers()])]
     found: Any = 0.0
     for at in range(0, one.padded, 1 << 16):
         rows = slice(at, at + (1 << 16))
@@ -337,4 +335,4 @@ def _diagonals(one: Operands, other: Operands, power: int, ladder: Ladder) -> Un
         norms = (one.left[:, rows].double() * other.right[:, rows].double()).sum(2)
         values = torch.exp2(product.sum(2) + norms).sum(0)
         found = found + torch.stack([(values**raised).sum() for raised in ladder.powers()])
-    return UnderWay(found)
+    return [found]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from functools import cache
 from typing import Any
 
@@ -26,26 +26,38 @@ def fetched(*results: Any) -> list[FloatArray]:
 
 
 class UnderWay:
-    """Tensors that a device has been told to compute, and may be computing still."""
+    """Tensors that a device has been told to compute, and may be computing still.
 
-    def __init__(self, *results: Any) -> None:
+    Parameters
+    ----------
+    finish : callable
+        Makes of the tensors, as NumPy arrays, what is wanted.
+    *results : torch.Tensor
+        These.
+    """
+
+    def __init__(self, finish: Callable[..., Any], *results: Any) -> None:
         import torch
 
-        self.results, self.device = results, results[0].device
+        self.finish, self.results, self.device = finish, results, results[0].device
         on_gpu = self.device.type == "cuda"
-        self.done = torch.cuda.current_stream(self.device).record_event() if on_gpu else None
+        self.event = torch.cuda.current_stream(self.device).record_event() if on_gpu else None
 
-    def fetched(self, last: Callable[..., Sequence[Any]] | None = None) -> list[FloatArray]:
-        """Return what a last step makes of the tensors, as NumPy arrays; what was begun later goes on."""
+    def done(self) -> Any:
+        """Return what is wanted, as soon as it is there; what the device was told later goes on."""
         import torch
 
-        last = last or (lambda *results: results)
-        if self.done is None:
-            return fetched(*last(*self.results))
+        if self.event is None:
+            return self.finish(*fetched(*self.results))
         beside = _beside(self.device)
         with torch.cuda.stream(beside):
-            beside.wait_event(self.done)
-            return fetched(*last(*self.results))
+            beside.wait_event(self.event)
+            return self.finish(*fetched(*self.results))
+
+
+def all_done(begin: Callable[..., UnderWay], parts: Iterable[Any]) -> list[Any]:
+    """Begin with all parts before one is waited for, and return what is wanted of each."""
+    return [each.done() for each in [begin(part) for part in parts]]
 
 
 @cache

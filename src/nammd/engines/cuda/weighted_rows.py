@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from nammd.data.arrays import FloatArray
 from nammd.engines.cuda.fetching import UnderWay
 from nammd.engines.cuda.launch import Ladder
 from nammd.engines.cuda.operands import Operands, prepare
@@ -77,32 +78,36 @@ def weighted(
     return found
 
 
-def within(one: Weighted, sums: UnderWay) -> UnitWithin:
-    """Return the sums over pairs of rows of one sample, from those that the programs leave behind."""
-    most = one.heaviest
+def within(one: Weighted, rows: Any, columns: Any, squares: Any) -> UnderWay:
+    """Go on to the sums over pairs of rows of one sample, from those that the programs leave behind."""
+    most, (by_row, sized) = one.heaviest, (rows + columns)[:, : one.operands.rows]
 
-    def of_units(rows: Any, columns: Any, squares: Any) -> Sequence[Any]:
-        by_row, sized = (rows + columns)[:, : one.operands.rows]
-        return by_row / one.weights * most, sized * most**3, squares
+    def found(by_row: FloatArray, sized: FloatArray, squares: FloatArray) -> UnitWithin:
+        return UnitWithin(by_row, sized, float(squares))
 
-    rows, sized, squares = sums.fetched(of_units)
-    return UnitWithin(rows, sized, float(squares[0]) * most**4)
+    return UnderWay(found, by_row / one.weights * most, sized * most**3, squares[0] * most**4)
 
 
-def cross(one: Weighted, other: Weighted, sums: UnderWay) -> UnitCross:
-    """Return the sums over pairs of a row of one sample and a row of the other, likewise."""
+def cross(one: Weighted, other: Weighted, rows: Any, columns: Any, squares: Any) -> UnderWay:
+    """Go on to the sums over pairs of a row of one sample and a row of the other, likewise."""
     both = one.heaviest * other.heaviest
+    by_row, sized_rows = rows[:, : one.operands.rows]
+    by_column, sized_columns = columns[:, : other.operands.rows]
 
-    def of_units(rows: Any, columns: Any, squares: Any) -> Sequence[Any]:
-        by_row, sized_rows = rows[:, : one.operands.rows]
-        by_column, sized_columns = columns[:, : other.operands.rows]
-        return (
-            by_row / one.weights * other.heaviest,
-            by_column / other.weights * one.heaviest,
-            sized_rows * both * other.heaviest,
-            sized_columns * both * one.heaviest,
-            squares,
-        )
+    def found(
+        rows: FloatArray,
+        cols: FloatArray,
+        sized_rows: FloatArray,
+        sized_cols: FloatArray,
+        squares: FloatArray,
+    ) -> UnitCross:
+        return UnitCross(rows, cols, sized_rows, sized_cols, float(squares))
 
-    rows, cols, sized_rows, sized_cols, squares = sums.fetched(of_units)
-    return UnitCross(rows, cols, sized_rows, sized_cols, float(squares[0]) * both**2)
+    return UnderWay(
+        found,
+        by_row / one.weights * other.heaviest,
+        by_column / other.weights * one.heaviest,
+        sized_rows * both * other.heaviest,
+        sized_columns * both * one.heaviest,
+        squares[0] * both**2,
+    )
