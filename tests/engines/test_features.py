@@ -174,14 +174,35 @@ def test_engines_take_this_way_for_many_rows():
     np.testing.assert_allclose(sums.x.features @ sums.x.features, sums.x.total + 300, rtol=1e-10)
 
 
-def test_threads_change_no_bit(monkeypatch):
+@pytest.mark.parametrize("long", [walks._LONG, 0])
+def test_threads_change_no_bit(long, monkeypatch):
     monkeypatch.setattr(walks, "BLOCK_BYTES", 1 << 18)  # twenty blocks of each sample
+    monkeypatch.setattr(walks, "PRODUCT_ROWS", 1000)  # and as many products
+    monkeypatch.setattr(walks, "STRIPE_ROWS", 24)
+    monkeypatch.setattr(walks, "_LONG", long)
     x, y = RNG.normal(size=(2, 20_000, 4))
     kernel = nammd.RandomFeatures(nammd.Gaussian(2.0), 64, orthogonal=True)
-    one, two = (nammd.Tiles(threads=threads).sums(kernel, (x,), (x, y)) for threads in (1, 2))
-    for a, b in zip(one, two, strict=True):
-        assert a.squares == b.squares
-        np.testing.assert_array_equal(a.rows, b.rows)
+    one, *others = (nammd.Tiles(threads=threads).sums(kernel, (x,), (x, y)) for threads in (1, 2, 5))
+    for other in others:
+        for a, b in zip(one, other, strict=True):
+            assert a.squares == b.squares
+            np.testing.assert_array_equal(a.rows, b.rows)
+
+
+def test_one_thread_is_no_other(monkeypatch):
+    monkeypatch.setattr(walks, "_LONG", 0)
+    x = RNG.normal(size=(3000, 4))
+    kernel = nammd.RandomFeatures(nammd.Gaussian(2.0), 64, orthogonal=True)
+    expected = nammd.Tiles(threads=2).sums(kernel, (x,))[0]
+
+    def refuse(*given, **options):
+        raise AssertionError("a thread was started")
+
+    monkeypatch.setattr(walks, "ThreadPoolExecutor", refuse)
+    found = nammd.Tiles(threads=1).sums(kernel, (x,))[0]
+    np.testing.assert_array_equal(found.rows, expected.rows)
+    with pytest.raises(AssertionError, match="a thread was started"):
+        nammd.Tiles(threads=2).sums(kernel, (x,))
 
 
 def test_memory_is_that_of_a_few_blocks():

@@ -9,7 +9,7 @@ from nammd.statistics.difference import Difference
 from nammd.statistics.margin import margin
 from nammd.views.counts import FEW, LabelCounts, NumberCounts, all_rounded, rounded
 from nammd.views.lattice import bent, straight
-from nammd.views.marks import NUMBER_STEPS, TIME_STEPS, Marks, grain_of
+from nammd.views.marks import NUMBER_STEPS, TIME_STEPS, Marks, grain_of, grains_of
 from nammd.views.negligible import Changes, Negligible
 from nammd.views.placed import pair_of_counts, pair_of_placed, placed
 from nammd.views.serial import counts_to_dict, read_counts
@@ -218,3 +218,14 @@ def test_steps_tried_one_by_one_and_all_at_once_tell_the_same(law, steps):
     told = grain_of(few, steps)
     assert sum(told) == len(few)
     assert grain_of(np.tile(few, 200), steps) == tuple(200 * each for each in told)
+    many = np.stack([few, few[::-1], few.astype(np.float32).astype(np.float64), 1e9 * few])
+    assert grains_of(many, steps) == [grain_of(one, steps) for one in many]
+
+
+@pytest.mark.parametrize("steps", [NUMBER_STEPS, TIME_STEPS])
+def test_steps_of_columns_on_a_device_are_those_of_numpy(steps):
+    torch = pytest.importorskip("torch")
+    rng = np.random.default_rng(0)
+    exact = 10.0 ** rng.integers(-7, 8, (40, 1)) * rng.normal(size=(40, 300))
+    many = np.concatenate([exact, exact.round(2), np.rint(exact), exact.astype(np.float32)])
+    assert grains_of(torch.asarray(many), steps) == [grain_of(one, steps) for one in many]

@@ -6,6 +6,7 @@ served by NumPy itself, so that the common case does not import the compatibilit
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
@@ -40,6 +41,14 @@ def is_foreign_array(value: Any) -> bool:
 def is_spread(value: Any) -> bool:
     """Tell whether an array is elsewhere: in blocks on a Dask cluster, or rows of a table in pieces."""
     return is_dask(value) or is_mapped(value)
+
+
+def values_elsewhere(array: Array) -> int:
+    """Return how many values of an array are on a device, beside which this processor has time.
+
+    None of an array that is summed here, or on a cluster: more threads would be in the way of those that sum.
+    """
+    return 0 if isinstance(array, np.ndarray) or is_spread(array) else math.prod(array.shape)
 
 
 def is_torch(value: Any) -> bool:
@@ -178,7 +187,7 @@ def digest_of(sample: Array) -> str:
 
         look([sample], digest=True)
         return known(sample).digest
-    return digest_of_array(to_numpy(sample))
+    return digest_of_array(at_home(sample))
 
 
 def pooled_sample(x: Array, y: Array) -> Array:

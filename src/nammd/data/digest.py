@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from itertools import repeat
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,8 +18,8 @@ DIGEST_ROWS = 65_536
 _HASHED_ROWS = 4_096
 
 
-def digest_of_array(array: NDArray[np.float64]) -> str:
-    """Return a digest of a NumPy array: its shape and its numbers."""
+def digest_of_array(array: NDArray[Any]) -> str:
+    """Return a digest of a NumPy array: its shape and its numbers, of whatever type they are."""
     whole, first = heads(array.shape)
     parts = [array[k : k + DIGEST_ROWS] for k in range(0, array.shape[0], DIGEST_ROWS)]
     # Hashing takes as long as it takes to look at ten times the values.
@@ -32,10 +33,10 @@ def heads(shape: Sequence[int]) -> tuple[bytes, bytes]:
     return whole, whole if shape[0] <= DIGEST_ROWS else b""
 
 
-def digest_of_rows(rows: NDArray[np.float64], first: bytes) -> bytes:
+def digest_of_rows(rows: NDArray[Any], first: bytes) -> bytes:
     """Return the digest of some rows."""
     content = hashlib.sha256(first)
-    for start in range(0, len(rows), _HASHED_ROWS):  # rows that are not in one piece are copied
+    for start in range(0, len(rows), _HASHED_ROWS):  # rows of another type, or not in one piece, are copied
         content.update(np.ascontiguousarray(rows[start : start + _HASHED_ROWS], dtype="<f8").data)
     return content.digest()
 

@@ -8,6 +8,7 @@ whatever the size of the batches.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -126,4 +127,9 @@ def shuffled(rows: int, most: int) -> Positions:
     >>> set(shuffled(100, 5)) < set(shuffled(100, 10))
     True
     """
+    return _shuffled(rows, most).copy()
+
+
+@lru_cache(maxsize=8)  # every scale asks for the same, and all rows are shuffled for a few of them
+def _shuffled(rows: int, most: int) -> Positions:
     return np.sort(np.random.default_rng(0).permutation(rows)[:most])

@@ -456,7 +456,7 @@ class Constructors(Result):
         if copied is not None and not anyway:
             raise ValueError(f"{copied.message}, and make the tolerance from what is left")
         cautions += () if copied is None else (copied,)
-        origin = Origin.now(how, reference.size, space.encoding, reference.digest, rungs, chosen)
+        origin = Origin.now(how, reference.size, space.encoding, bench.digest(), rungs, chosen)
         origin = replace(origin, batch=batch)
         grouping_spec = GroupingSpec.of(grouping)
         known = bench.equivalents(max(bar.value for bar in bars))

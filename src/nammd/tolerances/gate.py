@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
-
-from nammd.data.arrays import FloatArray, is_spread
+from nammd.data.arrays import FloatArray
 from nammd.data.dataset import Dataset
 from nammd.data.opening import open_all
 from nammd.data.row_grouping import NO_GROUPING, RowGrouping, dataset_with_grouping, grouping_of_summary
 from nammd.data.several import by_name
-from nammd.data.threads import beside
 from nammd.encoding.changes import Changes, changes
 from nammd.engines import Engine, workers_read_files
 from nammd.engines.blas import single_threaded_blas
@@ -43,14 +39,14 @@ from nammd.tolerances.decision import Held, combined, decided
 from nammd.tolerances.forecasting import Setting
 from nammd.tolerances.gate_columns import GateColumns
 from nammd.tolerances.grouping_spec import NO_GROUPING_SPEC, GroupingSpec
+from nammd.tolerances.looks import Looks
 from nammd.tolerances.other_reference import unlike_own_reference
 from nammd.tolerances.scale_margins import ScaledCheck
 from nammd.tolerances.verdict import Verdict
 from nammd.tolerances.verdict_details import VerdictDetails
 from nammd.tolerances.verdicts import Adjustment, CheckProgress, Verdicts, check_each
 from nammd.views.family import COLUMNS, JOINT, WHOLE
-from nammd.views.limits import ColumnCheck, at_level
-from nammd.views.relation_limits import PairCheck
+from nammd.views.limits import at_level
 from nammd.views.tally import Tally
 
 if TYPE_CHECKING:
@@ -186,26 +182,20 @@ class Gate:
         limits = self.tolerance.column_tolerances
         known = () if limits is None else limits.negligible_facts()
         rules = replace(rules or self.tolerance.fact_rules, joint_only=joint_only, negligible=known)
-        # What needs no sums goes on beside these where another device computes them.
-        looks = beside(partial(self._looked_at, candidate, alpha), _values_elsewhere(candidate))
+        looks = Looks.begin(self, self._columns, candidate, alpha)
         shared = self.is_the_one
         margins = self._comparing.margins(candidate.reference, candidate.sample, shared)
         scales = (1.0, *(each.scale for each in margins))
         evidence = self._gathered(candidate, scales)
-        columns, facts = looks()
         each_nearest = self._nearest(candidate, evidence, scales)
         estimate, nearest, bars = Estimate.of(evidence[0]), each_nearest[0], self.tolerance.bars
         held = [Held.of(bar, *pvalues(bar, estimate, shared, nearest)) for bar in bars]
         p_close, p_main = combined(held)
-        comparable = self._columns.comparable(candidate.sample.dataset)
-        pairs: tuple[PairCheck, ...] = ()
-        if nearest.pair.void:
-            columns = ()
-        elif comparable:
-            like = dict(self.tolerance.like(nearest))
-            pairs = self._columns.check_pairs(candidate.tally, WHOLE.level("pairs", alpha), like, columns)
-            if pairs:
-                columns = at_level(columns, WHOLE.level("columns", alpha))
+        pairs = () if nearest.pair.void else looks.pairs(nearest)
+        columns = () if nearest.pair.void else looks.columns()
+        if pairs:
+            columns = at_level(columns, WHOLE.level("columns", alpha))
+        facts = looks.facts()
         judged = bool(columns) and self.tolerance.column_tolerances is not None and not joint_only
         family = (WHOLE if pairs else COLUMNS) if judged else JOINT
         main = self.tolerance.epsilon, p_main
@@ -235,7 +225,7 @@ class Gate:
             alpha=alpha,
             held=tuple(held),
             estimate=estimate,
-            cautions=cautions_of(self, estimate, decision, candidate.left_out.usable, comparable),
+            cautions=cautions_of(self, estimate, decision, candidate.left_out.usable, looks.comparable),
             tolerance=self.tolerance,
             setting=self._setting(estimate, nearest, alpha, levels[0] / alpha),
             nearest=nearest,
@@ -250,15 +240,6 @@ class Gate:
         for near, each in zip(each_nearest, evidence, strict=True):
             forget_kernel_values(near, each)
         return Verdict(found)
-
-    def _looked_at(
-        self, candidate: Candidate, alpha: float
-    ) -> tuple[tuple[ColumnCheck, ...], tuple[Fact, ...]]:
-        """Return the columns by themselves, as if no pairs were asked about, and what is counted."""
-        columns: tuple[ColumnCheck, ...] = ()
-        if self._columns.comparable(candidate.sample.dataset):
-            columns = self._columns.check(candidate.tally, COLUMNS.level("columns", alpha))
-        return columns, self.facts(candidate)
 
     def check_all(
         self,
@@ -361,6 +342,7 @@ class Gate:
         if dataset is not self.reference.dataset:
             settled = self.grouping_spec.settled(grouping or grouping_of_summary(dataset), True)
             dataset = dataset_with_grouping(dataset, settled.part(0, 1))
+        self._columns.begin()
         # Rows become points while their columns are read; a sketch has to be one of this space first.
         tally = self._columns.tally(dataset) if columns and dataset.keeps_rows else Tally()
         reference, sample = prepared(
@@ -486,11 +468,3 @@ class Gate:
     def _setting(self, estimate: Estimate, nearest: Nearest, alpha: float, part: float) -> Setting:
         bar, several = self.tolerance.farthest, len(self.tolerance.bars)
         return Setting(bar, several, nearest.pair, estimate.m, self.is_the_one, alpha, part)
-
-
-def _values_elsewhere(candidate: Candidate) -> int:
-    """Return how many values of a candidate are on a device; sums of others take all threads there are."""
-    sample = candidate.sample
-    if not sample.keeps_rows or isinstance(sample.points, np.ndarray) or is_spread(sample.points):
-        return 0
-    return math.prod(sample.points.shape)

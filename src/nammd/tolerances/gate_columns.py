@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from nammd.data.arrays import values_elsewhere
 from nammd.data.dataset import Dataset
+from nammd.data.threads import beside
 from nammd.encoding import Encoding
 from nammd.encoding.constants import ChangedConstant, Constant, changed_constants, constant_columns
 from nammd.explaining.chance import Together
@@ -49,7 +51,17 @@ class GateColumns:
     def is_the_one(self) -> bool:
         """Whether the reference is the data that the tolerance was made from."""
         made_from = self.tolerance.origin.digest
-        return bool(made_from) and made_from == self.reference.digest
+        return bool(made_from) and made_from == self._digest()
+
+    @cached_property
+    def _digest(self) -> Callable[[], str]:
+        reference = self.reference
+        values = values_elsewhere(reference.points) if reference.keeps_rows else 0
+        return beside(lambda: reference.digest, values)
+
+    def begin(self) -> None:
+        """Begin with the digest of a reference on a device, which takes time in which others can go on."""
+        _ = self._digest if self.tolerance.origin.digest else None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -104,6 +116,10 @@ class GateColumns:
             return True
         return all(map(has_units, both)) and all(limit.units is not None for limit in self.limits)
 
+    def read(self, candidate: Tally) -> None:
+        """Read what the columns of a candidate are held against, if there are any."""
+        _ = self.of_reference if candidate.columns else None
+
     def check(self, candidate: Tally, level: float) -> tuple[ColumnCheck, ...]:
         """Hold every column of a candidate against its tolerance."""
         if not candidate.columns:
@@ -118,14 +134,19 @@ class GateColumns:
         return made_pairs(self._tally, self._made.negligible, {}) if self.measures else None
 
     def check_pairs(
-        self, candidate: Tally, level: float, like: Mapping[str, float], columns: Sequence[ColumnCheck]
+        self,
+        candidate: Tally,
+        level: float,
+        like: Mapping[str, float],
+        columns: Callable[[], Sequence[ColumnCheck]],
     ) -> tuple[PairCheck, ...]:
         """Hold every pair of columns of a candidate against its tolerance; none where that cannot be done.
 
-        `columns` are the columns by themselves: where moments in time are others, nothing is asked of them.
+        `columns` tells the columns by themselves: where moments in time are others, nothing is asked of them.
         """
-        moments = [each for each in columns if each.measure.clock in ("local", "zoned")]
-        unlike = {each.measure.name for each in moments if each.pvalue < HOPELESS}
+        moments = {measure.name for measure in self.measures if measure.clock in ("local", "zoned")}
+        alone = columns() if moments else ()
+        unlike = moments & {each.measure.name for each in alone if each.pvalue < HOPELESS}
         mine = candidate.relations
         limits = None if mine is None else self.pairs  # for which the reference may have to be read
         if limits is None or mine is None:

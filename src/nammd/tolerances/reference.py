@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
-from nammd.data.arrays import FloatArray, is_spread, like, to_numpy
+from nammd.data.arrays import FloatArray, is_spread, like, to_numpy, values_elsewhere
 from nammd.data.dataset import Dataset
 from nammd.data.opening import open_all, refuse_summaries
 from nammd.data.row_grouping import NO_GROUPING, RowGrouping, dataset_with_grouping
+from nammd.data.threads import beside
 from nammd.encoding.constants import constant_columns
 from nammd.encoding.encoding import Encoding, fit_datasets
 from nammd.encoding.farthest import naming_the_farthest
@@ -57,13 +58,16 @@ class Reference:
         What the columns of the reference tell.
     exact : bool
         Whether all rows are compared in pairs, however many there are.
+    digest : callable
+        Returns the digest of the reference; of one on a device it is begun at once.
     """
 
     reference: Sample
     engine: Engine | None
-    measures: tuple[Measure, ...] = ()
-    tally: Tally = field(default_factory=Tally)
-    exact: bool = False
+    measures: tuple[Measure, ...]
+    tally: Tally
+    exact: bool
+    digest: Callable[[], str] = field(repr=False)
 
     @classmethod
     def of(
@@ -117,15 +121,18 @@ class Reference:
             measures = measures_of(encoding, dataset)
         if 0 < blocks * MIN_ROWS <= (dataset.rows or 0):
             edges = block_edges(dataset.rows or 0, blocks)
+        # Rows of a table become points while its columns are read; those of an array are points already.
+        values = 0 if dataset.is_table else values_elsewhere(encoding.points(dataset))
+        fitted = beside(partial(fitted_kernel, encoding, [dataset], kernel), 0 if fixed else values)
         pairs = negligible is not None
         tally = tally_columns(dataset, measures, encoding, negligible=negligible, edges=edges, pairs=pairs)
-        found = Space(encoding, fitted_kernel(encoding, [dataset], kernel)) if fixed is None else fixed
+        found = Space(encoding, fitted()) if fixed is None else fixed
         sample = sample_of(dataset, found, digest=True)
         if not exact:
             sample = replace(sample, space=for_rows(found, int(sample.points.shape[1]), 2 * sample.size))
         if in_memory_for:
             sample = replace(sample, points=to_numpy(sample.points))
-        return cls(sample, engine, measures, tally, exact)
+        return cls(sample, engine, measures, tally, exact, beside(partial(getattr, sample, "digest"), values))
 
     @property
     def space(self) -> Space:

@@ -12,9 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from nammd.data.arrays import FloatArray
+from nammd.data.arrays import Array, FloatArray, at_home, like, namespace, to_numpy
 from nammd.errors.stored import Stored
 
 NUMBER_STEPS = (1e3, 1e2, 1e1, 1.0, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
@@ -148,26 +147,27 @@ def grain_of(numbers: FloatArray, steps: tuple[float, ...]) -> tuple[float, ...]
     return (*map(float, found), *[0.0] * (len(steps) - len(found)), float(len(left)))
 
 
-def grains_of(numbers: FloatArray, steps: tuple[float, ...]) -> list[tuple[float, ...]]:
-    """Return the same of many columns of a few numbers, one in each row."""
-    ordered, size = np.sort(np.abs(numbers), axis=1), numbers.shape[1]
+def grains_of(numbers: Array, steps: tuple[float, ...]) -> list[tuple[float, ...]]:
+    """Return the same of many columns, one in each row, wherever they are."""
+    xp, size = namespace(numbers), numbers.shape[1]
+    ordered = xp.sort(xp.abs(numbers), axis=1)
     middle = ordered[:, (size - 1) // 2 : size // 2 + 1]
     with np.errstate(over="ignore", invalid="ignore"):
-        short = (numbers.astype(np.float32) == numbers).all(axis=1)
-        near = np.where(short[:, None], _FEW_DIGITS, _DIGITS)[:, :, None, None]
-        usual = (middle.sum(axis=1) / middle.shape[1])[:, None, None]
-        whole = _multiples(numbers[:, None], np.array(steps)[:, None], usual, (near[:, 0], near[:, 1]))
-    first = np.where(whole.any(axis=1), whole.argmax(axis=1), len(steps))
-    first += (len(steps) + 1) * np.arange(len(numbers))[:, None]
-    found = np.bincount(first.ravel(), minlength=len(numbers) * (len(steps) + 1)).astype(np.float64)
-    return list(map(tuple, found.reshape(len(numbers), -1).tolist()))
+        short = xp.all(xp.astype(numbers, xp.float32) == numbers, axis=1)
+        near = np.where(at_home(short)[:, None], _FEW_DIGITS, _DIGITS)
+        part, most = (like(each[:, None], numbers) for each in near.T)
+        usual = (xp.sum(middle, axis=1) / middle.shape[1])[:, None]
+        left, found = xp.ones_like(numbers, dtype=xp.bool), []
+        for step in steps:
+            some = left & _multiples(numbers, step, usual, (part, most))
+            found.append(xp.sum(some, axis=1))
+            left = left & ~some
+    counts = to_numpy(xp.stack([*found, xp.sum(left, axis=1)], axis=1))
+    return list(map(tuple, counts.tolist()))
 
 
-def _multiples(
-    numbers: FloatArray, steps: FloatArray, usual: Any, near: tuple[Any, Any]
-) -> NDArray[np.bool_]:
+def _multiples(numbers: Array, steps: Any, usual: Any, near: tuple[Any, Any]) -> Array:
     """Tell which numbers are multiples of which steps, given a usual one."""
-    (part, most), ratio = near, numbers / steps
-    reach = np.minimum(np.maximum(part * np.maximum(np.abs(ratio), usual / steps), part), most)
-    found: NDArray[np.bool_] = np.abs(ratio - np.rint(ratio)) <= reach
-    return found
+    xp, (part, most), ratio = namespace(numbers), near, numbers / steps
+    reach = xp.clip(part * xp.maximum(xp.abs(ratio), usual / steps), part, most)
+    return xp.abs(ratio - xp.round(ratio)) <= reach

@@ -44,6 +44,9 @@ _LITTLE = 1 << 17
 """With so few numbers pairs of different shapes are worked on together."""
 
 _COLUMNS_AT_ONCE = 64
+_ROWS_AT_ONCE = 1 << 16
+"""Rows whose cells are counted at a time: small arrays are made again and again in the same memory."""
+
 _SOME = 5000
 
 _MANY = 16
@@ -334,11 +337,14 @@ class RelationCounter:
 
     def _counted(self, pairs: Pairs, weights: FloatArray | None) -> FloatArray:
         """Return how many rows, or how much weight, is in every cell of some pairs."""
-        counts = np.zeros((len(pairs), SIZE, SIZE))
-        for k, (one, two) in enumerate(pairs):
-            cells = self._codes[one].astype(np.int16) * np.int16(SIZE) + self._codes[two]
-            counts[k] = np.bincount(cells, weights, SIZE * SIZE).reshape(SIZE, SIZE)
-        return counts
+        counts = np.zeros((len(pairs), SIZE * SIZE))
+        step = _ROWS_AT_ONCE if weights is None else max(self.rows, 1)  # weights are added up in one order
+        for start in range(0, self.rows, step):
+            some = {name: codes[start : start + step] for name, codes in self._codes.items()}
+            for k, (one, two) in enumerate(pairs):
+                cells = some[one].astype(np.int16) * np.int16(SIZE) + some[two]
+                counts[k] += np.bincount(cells, weights, SIZE * SIZE)
+        return counts.reshape(len(pairs), SIZE, SIZE)
 
 
 def _can_go_together(measure: Measure) -> bool:

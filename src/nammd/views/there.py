@@ -18,7 +18,7 @@ from nammd.views import classes, marks
 from nammd.views.classes import Classes
 from nammd.views.counts import FEW, NumberCounts
 from nammd.views.lattice import bent, cells_there, divided
-from nammd.views.marks import Marks, grain_of, steps_of
+from nammd.views.marks import NUMBER_STEPS, Marks, grains_of
 from nammd.views.measure import Measure
 from nammd.views.relations import SIZE, Pairs, RelationCounter
 from nammd.views.tally import ColumnTally
@@ -143,20 +143,20 @@ def _counts(measures: Sequence[Measure], columns: DeviceColumns) -> list[NumberC
     scaled = xp.clip((columns.exact - center) / scale, -np.finfo(float).max, np.finfo(float).max)
     start, cell, share = cells_there(bent(scaled))
     rows, above = counted_in_cells(cell, share)
-    noted = _marks(measures, columns)
+    noted = _marks(columns)
     return [
         NumberCounts.at_points(int(first), divided(np.append(own, 0.0), np.append(upper, 0.0)), 0, mark)
         for first, own, upper, mark in zip(to_numpy(start), rows, above, noted, strict=True)
     ]
 
 
-def _marks(measures: Sequence[Measure], columns: DeviceColumns) -> list[Marks]:
+def _marks(columns: DeviceColumns) -> list[Marks]:
     """Return what is noted of numbers beside their counts."""
     ends = columns.at_ranks(np.array([0, columns.rows - 1]))
-    some = to_numpy(columns.every(marks.looked_at_every(columns.rows)).values)
+    grains = grains_of(columns.every(marks.looked_at_every(columns.rows)).exact, NUMBER_STEPS)
     return [
-        Marks(float(low), float(high), float(negative), grain_of(own, steps_of(measure.clock)), ("",))
-        for measure, (low, high), negative, own in zip(measures, ends, columns.negative, some, strict=True)
+        Marks(float(low), float(high), float(negative), grain, ("",))
+        for (low, high), negative, grain in zip(ends, columns.negative, grains, strict=True)
     ]
 
 

@@ -6,7 +6,8 @@ up in their order, so the number of threads does not change a bit.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nammd.data.arrays import Array, FloatArray, like, namespace, take_rows, to_numpy
+from nammd.data.threads import cpu_count
 from nammd.engines.features.waves import Waves
 from nammd.engines.progress import Progress
 from nammd.engines.tiles.pool import Tick, run
@@ -30,6 +32,12 @@ DEVICE_ROWS = 32_768
 
 PRODUCT_ROWS = 2_048
 """Rows at once whose features are multiplied with themselves: long enough for a matrix product."""
+
+STRIPE_ROWS = 64
+"""So many rows of products are added up at a time."""
+
+_LONG = 1 << 18
+"""Of fewer numbers, starting threads costs more than they save."""
 
 _FEW = 8
 """Of more vectors at once, a matrix product takes less time than one product after the other."""
@@ -73,19 +81,16 @@ class Walks:
         """
         jobs = [_Products(self.waves, x, each) for x, each in zip(samples, vectors, strict=True)]
         run(jobs, self.threads, self.progress, of_pairs=False)
-        return [job.scaled() for job in jobs]
+        return [job.scaled(self.threads) for job in jobs]
 
     def second_order(
         self, samples: Sequence[Array], rows: Sequence[Positions], scale: int, means: Sequence[FloatArray]
     ) -> list[FloatArray]:
         """Return, for each sample, the sum of outer products of features less a mean, over some rows."""
         each = zip(samples, rows, means, strict=True)
-        spare: list[FloatArray] = []
-        jobs = [_Outer(self.waves, sample, scale, some, mean, spare) for sample, some, mean in each]
+        jobs = [_Outer(self.waves, sample, scale, some, mean, self.threads) for sample, some, mean in each]
         run(jobs, self.threads, self.progress, of_pairs=False)
-        for job in jobs:
-            job.found *= self.waves.scale**2
-        return [job.found for job in jobs]
+        return [job.scaled() for job in jobs]
 
     def unit_features(
         self,
@@ -217,12 +222,27 @@ class _Products(_Walk):
     def add(self, low: int, high: int, part: None) -> None:
         """Nothing is left to do."""
 
-    def scaled(self) -> list[list[FloatArray]]:
+    def scaled(self, threads: int | None) -> list[list[FloatArray]]:
         """Return the products in float64, with the sizes that vectors had; each is given up in turn."""
-        return [
-            [found.pop(0) * factor for factor in factors]
-            for found, factors in zip(self.found, self.factors, strict=True)
-        ]
+        every = []
+        for factors in self.factors:
+            found = [[one] for one in self.found.pop(0)]
+            every.append(_each(_taken, found, factors, threads=threads if self.size >= _LONG else 1))
+        return every
+
+
+def _each(function: Callable[..., Any], *many: Sequence[Any], threads: int | None) -> list[Any]:
+    """Return what ``map(function, *many)`` does, in threads."""
+    threads = threads or cpu_count()
+    if threads == 1:
+        return list(map(function, *many))
+    with ThreadPoolExecutor(threads, thread_name_prefix="nammd") as pool:
+        return list(pool.map(function, *many))
+
+
+def _taken(one: list[FloatArray], factor: float) -> FloatArray:
+    """Return an array times a factor; nobody keeps the array."""
+    return one.pop() * factor
 
 
 class _Outer(_Walk):
@@ -233,11 +253,13 @@ class _Outer(_Walk):
         scale: int,
         rows: Positions,
         mean: FloatArray,
-        spare: list[FloatArray],
+        threads: int | None,
     ) -> None:
         super().__init__(waves, sample, rows)
         self.scale, self.xp = scale, namespace(sample)
-        self.spare = spare  # products that were added, whose memory is used again
+        # Products that are not added yet: no more than threads make in the meantime.
+        self.parts: list[FloatArray] = []
+        self.threads = threads or cpu_count()
         # It is large, and stays where the sample is.
         self.found: FloatArray = like(np.zeros((waves.size, waves.size)), sample, self.xp.float64)
         self.mean = self.here(mean / waves.scale, sample)
@@ -252,16 +274,33 @@ class _Outer(_Walk):
             centred = waves - self.mean
             return self.xp.astype(centred.T @ centred, self.xp.float64)
         waves -= self.mean  # in the buffer: nobody else needs them
-        try:
-            product = self.spare.pop()
-        except IndexError:
-            product = np.empty(self.found.shape, waves.dtype)
-        return np.matmul(waves.T, waves, out=product)
+        return waves.T @ waves
 
     def add(self, low: int, high: int, part: Array) -> None:
-        self.found += part
-        if self.on_cpu:
-            self.spare.append(part)
+        if not self.on_cpu:
+            self.found += part
+            return
+        self.parts.append(part)
+        if len(self.parts) >= self.threads:
+            self._add_parts()
+
+    def scaled(self) -> Array:
+        """Return the sum."""
+        self._add_parts()
+        self.found *= self.waves.scale**2
+        return self.found
+
+    def _add_parts(self) -> None:
+        """Add products in stripes, in threads: a stripe of the sum stays near while all are added to it."""
+
+        def add_to(stripe: slice) -> None:
+            for part in self.parts:
+                self.found[stripe] += part[stripe]
+
+        if self.parts:
+            stripes = [slice(k, k + STRIPE_ROWS) for k in range(0, len(self.found), STRIPE_ROWS)]
+            _each(add_to, stripes, threads=self.threads if self.found.size >= _LONG else 1)
+            self.parts.clear()
 
 
 class _ByLabel(_Walk):
