@@ -12,6 +12,7 @@ from benchmarks import (
     cluster,
     columns,
     commands,
+    cores,
     fused,
     gpu,
     groups,
@@ -32,6 +33,7 @@ from benchmarks.scale import FULL, QUICK, Scale
 # The measurements in fresh processes come first: while they run, this one is still small.
 TOPICS: dict[str, Callable[[Scale], Iterator[Measurement]]] = {
     "commands": commands.measure,
+    "cores": cores.measure,
     "columns": columns.measure,
     "memory": memory.measure,
     "limit": work_limit.measure,

@@ -131,7 +131,7 @@ def measure(scale: Scale) -> Iterator[Measurement]:
                     command.what, None, "s", at_most(command.seconds), skipped=f"no {missing[0]}"
                 )
             else:
-                yield from _measured(command, Path(folder), command.rounds if scale.judged else 1)
+                yield from measured(command, Path(folder), command.rounds if scale.judged else 1)
 
 
 def commands(scale: Scale) -> list[Command]:
@@ -166,7 +166,8 @@ def _short(count: int) -> str:
     )
 
 
-def _measured(command: Command, folder: Path, rounds: int) -> Iterator[Measurement]:
+def measured(command: Command, folder: Path, rounds: int) -> Iterator[Measurement]:
+    """Yield what a command takes: seconds, computing, and memory."""
     arguments = command.arguments(folder)
     if rounds > 1:
         run(arguments, folder)  # writes the bytecode, and brings files into memory
