@@ -42,8 +42,15 @@ def test_the_error_at_scales_is_that_of_any_sum(off):
     class Wrong(nammd.Tiles):
         def many_sums(self, kernels, *parts):
             found = super().many_sums(kernels, *parts)
-            found[2].parts[1].cols[3] += off * 16 * found[2].parts[1].cols.mean()
+            cols = found[2].parts[1].cols
+            cols[3] += off * 16 * (cols[3] + cols.mean())
             return found
 
     x, y = np.random.default_rng(2).normal(size=(2, 60, 3))
     assert scale_error(Wrong(), nammd.Gaussian(2.0), x, y) == pytest.approx(off, abs=1e-6)
+
+
+def test_the_error_at_scales_is_relative_where_few_rows_are_near_each_other():
+    """Of 64 columns next to no rows are; the largest sums are hundreds of times the mean one."""
+    x, y = np.random.default_rng(3).normal(size=(2, 512, 64)).astype("float32")
+    assert 0 < scale_error(nammd.Tiles(dtype="float32"), nammd.Gaussian(11.0), x, y) < 1e-5
