@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import nammd
-from nammd.data import threads
+from nammd.data import arrays, threads
 from nammd.data.arrays import digest_of
-from nammd.tolerances import gate_columns, looks
+from nammd.tolerances import gate_columns
 from nammd.tolerances.gate import Gate
 from nammd.tolerances.gate_columns import GateColumns
 
@@ -137,6 +137,22 @@ def test_only_of_data_on_a_device_are_values_counted(kind, values, monkeypatch):
     gate = nammd.Tolerance.at(0.02, kernel, n_columns=3).with_reference(x)
     candidate = gate._open(y)
     asked = []
-    monkeypatch.setattr(looks, "beside", lambda look, values: asked.append(values) or look)
+    monkeypatch.setattr(arrays, "beside", lambda look, values: asked.append(values) or look)
     gate.verdict(gate.candidate(candidate), 0.05)
     assert set(asked) == {values}
+
+
+def test_a_thread_comes_after_what_a_gpu_was_told_before():
+    """Also where that was told in a stream of the caller's own, of which other threads know nothing."""
+    torch = pytest.importorskip("torch")
+    if not torch.cuda.is_available():
+        pytest.skip("needs a GPU")
+    large = torch.rand((8192, 8192), device="cuda")
+    torch.cuda.synchronize()
+    with torch.cuda.stream(torch.cuda.Stream()):
+        x = torch.zeros(1 << 21, device="cuda")
+        for _ in range(20):
+            large @ large
+        x += 1
+        found = arrays.beside_device(lambda: float(x.sum()), x)
+        assert found() == 1 << 21

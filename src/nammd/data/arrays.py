@@ -7,14 +7,17 @@ served by NumPy itself, so that the common case does not import the compatibilit
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Any, TypeAlias
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nammd.data.digest import digest_of_array
 from nammd.data.pieces import is_dask, is_mapped
+from nammd.data.threads import beside
+
+T = TypeVar("T")
 
 Array: TypeAlias = Any
 """An array of any namespace that array-api-compat knows (NumPy, torch, CuPy, JAX, ...)."""
@@ -43,12 +46,26 @@ def is_spread(value: Any) -> bool:
     return is_dask(value) or is_mapped(value)
 
 
-def values_elsewhere(array: Array) -> int:
-    """Return how many values of an array are on a device, beside which this processor has time.
+def beside_device(function: Callable[[], T], array: Array | None) -> Callable[[], T]:
+    """Begin with a function in a thread of its own, if an array is on a device that sums in the meantime.
 
-    None of an array that is summed here, or on a cluster: more threads would be in the way of those that sum.
+    What is returned waits for it. Of an array that is summed here, or on a cluster, it is called only then:
+    more threads would be in the way of those that sum. What the thread asks of a GPU comes after all that the
+    caller has asked already.
     """
-    return 0 if isinstance(array, np.ndarray) or is_spread(array) else math.prod(array.shape)
+    if array is None or isinstance(array, np.ndarray) or is_spread(array):
+        return beside(function, 0)
+    if not (is_torch(array) and array.device.type == "cuda"):
+        return beside(function, math.prod(array.shape))
+    import torch
+
+    stream = torch.cuda.current_stream(array.device)
+
+    def in_the_same_stream() -> T:
+        with torch.cuda.stream(stream):
+            return function()
+
+    return beside(in_the_same_stream, math.prod(array.shape))
 
 
 def is_torch(value: Any) -> bool:

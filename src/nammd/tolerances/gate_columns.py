@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
-from nammd.data.arrays import values_elsewhere
+from nammd.data.arrays import beside_device
 from nammd.data.dataset import Dataset
-from nammd.data.threads import beside
 from nammd.encoding import Encoding
 from nammd.encoding.constants import ChangedConstant, Constant, changed_constants, constant_columns
 from nammd.explaining.chance import Together
@@ -56,8 +55,8 @@ class GateColumns:
     @cached_property
     def _digest(self) -> Callable[[], str]:
         reference = self.reference
-        values = values_elsewhere(reference.points) if reference.keeps_rows else 0
-        return beside(lambda: reference.digest, values)
+        points = reference.points if reference.keeps_rows else None
+        return beside_device(partial(getattr, reference, "digest"), points)
 
     def begin(self) -> None:
         """Begin with the digest of a reference on a device, which takes time in which others can go on."""

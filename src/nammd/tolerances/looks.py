@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from nammd.data.arrays import values_elsewhere
-from nammd.data.threads import beside
+from nammd.data.arrays import beside_device
 from nammd.explaining.facts import Fact
 from nammd.statistics.nearest import Nearest
 from nammd.views.family import COLUMNS, WHOLE
@@ -47,21 +46,20 @@ class Looks:
     def begin(cls, gate: Gate, columns: GateColumns, candidate: Candidate, alpha: float) -> Looks:
         """Begin to look at a candidate."""
         tolerance, sample = gate.tolerance, candidate.sample
-        values = values_elsewhere(sample.points) if sample.keeps_rows else 0
-        if values:
-            columns.read(candidate.tally)  # once, before several threads ask for it
+        points = sample.points if sample.keeps_rows else None
+        columns.read(candidate.tally)  # once, before several threads ask for it
         comparable = columns.comparable(sample.dataset)
 
         def checked() -> tuple[ColumnCheck, ...]:
             return columns.check(candidate.tally, COLUMNS.level("columns", alpha)) if comparable else ()
 
-        checked_columns = beside(checked, values)
+        checked_columns = beside_device(checked, points)
 
         def checked_pairs(like: Mapping[str, float]) -> tuple[PairCheck, ...]:
             level = WHOLE.level("pairs", alpha)
             return columns.check_pairs(candidate.tally, level, like, checked_columns) if comparable else ()
 
-        facts = beside(partial(gate.facts, candidate), values)
+        facts = beside_device(partial(gate.facts, candidate), points)
         if tolerance.accepted is not None and tolerance.accepted.datasets:
 
             def when_summed(nearest: Nearest) -> tuple[PairCheck, ...]:
@@ -69,5 +67,5 @@ class Looks:
 
             return cls(checked_columns, facts, when_summed, comparable)
         # The reference is all that the candidate could be like.
-        alone = beside(partial(checked_pairs, {"reference": 1.0}), values)
+        alone = beside_device(partial(checked_pairs, {"reference": 1.0}), points)
         return cls(checked_columns, facts, lambda _: alone(), comparable)

@@ -10,11 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from nammd.data.arrays import FloatArray, is_spread, like, to_numpy, values_elsewhere
+from nammd.data.arrays import FloatArray, beside_device, is_spread, like, to_numpy
 from nammd.data.dataset import Dataset
 from nammd.data.opening import open_all, refuse_summaries
 from nammd.data.row_grouping import NO_GROUPING, RowGrouping, dataset_with_grouping
-from nammd.data.threads import beside
 from nammd.encoding.constants import constant_columns
 from nammd.encoding.encoding import Encoding, fit_datasets
 from nammd.encoding.farthest import naming_the_farthest
@@ -122,8 +121,8 @@ class Reference:
         if 0 < blocks * MIN_ROWS <= (dataset.rows or 0):
             edges = block_edges(dataset.rows or 0, blocks)
         # Rows of a table become points while its columns are read; those of an array are points already.
-        values = 0 if dataset.is_table else values_elsewhere(encoding.points(dataset))
-        fitted = beside(partial(fitted_kernel, encoding, [dataset], kernel), 0 if fixed else values)
+        points = None if fixed or dataset.is_table else encoding.points(dataset)
+        fitted = beside_device(partial(fitted_kernel, encoding, [dataset], kernel), points)
         pairs = negligible is not None
         tally = tally_columns(dataset, measures, encoding, negligible=negligible, edges=edges, pairs=pairs)
         found = Space(encoding, fitted()) if fixed is None else fixed
@@ -132,7 +131,8 @@ class Reference:
             sample = replace(sample, space=for_rows(found, int(sample.points.shape[1]), 2 * sample.size))
         if in_memory_for:
             sample = replace(sample, points=to_numpy(sample.points))
-        return cls(sample, engine, measures, tally, exact, beside(partial(getattr, sample, "digest"), values))
+        digest = beside_device(partial(getattr, sample, "digest"), sample.points)
+        return cls(sample, engine, measures, tally, exact, digest)
 
     @property
     def space(self) -> Space:
