@@ -279,13 +279,15 @@ def within_of(x: SummedSample, k: int, order: SecondOrder) -> Any:
     mean = x.mean(k)
     c, s, turned = float(mean @ mean), x.sizes, x.centred_sized(k)
     similar = x.by_unit(x.felt(k, x))  # F'S
-    u = similar / x.weight - s * c
+    u = _beyond_mean(similar, x.weight, s, c)
     diagonal = own.diagonal[k]
-    centred = diagonal - 2 * s * u - s * s * c  # of a unit with itself, less the mean
+    centred = 2 * s * u
+    np.subtract(diagonal, centred, out=centred)
+    centred -= s * s * c  # of a unit with itself, less the mean
     chosen, count = order.chosen[id(x)], x.count
     r, pairs = len(chosen), order.product(x, x) - _squares(centred, chosen)
     squares = pairs * (count * (count - 1) / (r * (r - 1))) + _squares(centred, None, count)
-    q, su, uu = x.squared_sizes, float(np.sum(s * u)), float(u @ u)
+    q, su, uu = x.squared_sizes, _times_sizes(s, u), float(u @ u)
     squares += 2 * q * uu + 2 * su * su + c * c * q * q + 4 * c * q * su
     if not x.same_sizes:
         across = x.by_unit(x.felt(k, x, sized=True)) - q / x.weight * similar - s * float(mean @ turned)
@@ -304,9 +306,9 @@ def cross_of(x: SummedSample, y: SummedSample, k: int, order: SecondOrder, twins
     one, two = x.mean(k), y.mean(k)
     c, s, t = float(one @ two), x.sizes, y.sizes
     similar, others = x.by_unit(rows), y.by_unit(cols)
-    u, v = similar / y.weight - s * c, others / x.weight - t * c
+    u, v = _beyond_mean(similar, y.weight, s, c), _beyond_mean(others, x.weight, t, c)
     qx, qy = x.squared_sizes, y.squared_sizes
-    su, tv = float(np.sum(s * u)), float(np.sum(t * v))
+    su, tv = _times_sizes(s, u), _times_sizes(t, v)
     scale = x.count * y.count / (len(order.chosen[id(x)]) * len(order.chosen[id(y)]))
     squares = scale * order.product(x, y)
     squares += qy * float(u @ u) + qx * float(v @ v) + c * c * qx * qy
@@ -323,6 +325,18 @@ def cross_of(x: SummedSample, y: SummedSample, k: int, order: SecondOrder, twins
         rows, cols, sized_rows, sized_cols = (a.copy() for a in (rows, cols, sized_rows, sized_cols))
         squares -= twins.take_off(k, rows, cols, sized_rows, sized_cols)
     return UnitCross(rows, cols, sized_rows, sized_cols, max(float(squares), 0.0))
+
+
+def _beyond_mean(sums: FloatArray, weight: float, sizes: Any, c: float) -> FloatArray:
+    """Return mean kernel sums of units, less what their sizes alone make of the mean of all."""
+    found: FloatArray = sums / weight
+    found -= sizes * c  # in place: there may be many rows
+    return found
+
+
+def _times_sizes(sizes: Any, values: FloatArray) -> float:
+    """Return the sum of values of units times their sizes; one number where all of these are one."""
+    return float(np.sum(sizes * values if isinstance(sizes, np.ndarray) else values))
 
 
 def _squares(values: Any, chosen: Positions | None, count: int = 1) -> float:
