@@ -333,6 +333,27 @@ def test_moments_in_time_go_together_with_others_where_they_are_the_same_ones():
     assert later.details.pairs_beyond == ()
 
 
+def test_a_column_of_which_nearly_all_rows_are_alike_goes_together_with_none():
+    """Its classes are one, in which nothing is measured: no number comes of that, and no order is lost."""
+    rng = np.random.default_rng(0)
+
+    def pixels(dark, joined):
+        x = rng.normal(size=(1000, 4))
+        x[:, 1] = joined * x[:, 0] + np.sqrt(1 - joined**2) * x[:, 1]
+        x[:, 3] = np.where(rng.random(1000) < dark, 0.0, rng.random(1000))
+        return x
+
+    reference, candidate = pixels(0.97, 0.9), pixels(0.9, 0.2)
+    x, y = relations(reference, candidate)
+    assert (x.unit == 0).sum() == 3
+    with np.errstate(all="raise"):
+        found = check_relations(RelationLimits.of(x, Negligible()), x, y, 0.05)
+    assert found[0].beyond
+    assert all(np.isfinite([pair.change, pair.ratio, pair.pvalue]).all() for pair in found)
+    assert [pair.ratio for pair in found[1:]] == sorted((pair.ratio for pair in found[1:]), reverse=True)
+    assert [pair.pvalue for pair in found if "3" in pair.name] == [1.0] * 3
+
+
 def test_few_rows_say_nothing():
     assert beyond(people(0, 12), shuffled(people(1, 12), "weight")) == ()
 

@@ -199,8 +199,10 @@ def check_relations(
         margin = limits.negligible[pairs] ** 2 * unit
         [before], now = aligned([reference.cells(pairs)], candidate.cells(pairs))
         x, y = reference.relation(pairs, before), candidate.relation(pairs, now)
-        changes[pairs] = np.maximum(difference(x, y), 0.0) / unit
-        pvalues[pairs] = beyond(x, y, margin)
+        apart, varies = np.maximum(difference(x, y), 0.0), unit > 0
+        # A column of which nearly all rows are alike goes together with none.
+        changes[pairs] = np.divide(apart, unit, out=np.zeros_like(apart), where=varies)
+        pvalues[pairs] = np.where(varies, beyond(x, y, margin), 1.0)
     for k, names in enumerate(candidate.columns.pairs if unlike else ()):
         if any(name in unlike for name in names):
             pvalues[k] = 1.0
